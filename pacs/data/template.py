@@ -94,9 +94,11 @@ def load_tokenizer(model: str) -> Any:
 
     try:
         return AutoTokenizer.from_pretrained(model, local_files_only=True)
-    except (OSError, ValueError) as error:
+    except Exception as error:  # of a damaged file whatever transformers makes of it
         if Path(model).exists():
             raise UserError(f"--model {model} has no tokenizer that transformers loads") from error
+        if not isinstance(error, OSError | ValueError):
+            raise
         if not re.fullmatch(r"[\w.-]+(/[\w.-]+)?", model):
             raise UserError(f"--model {model}: no such folder") from error
     try:

@@ -65,8 +65,12 @@ class Model:
         }
 
 
-def find_model(given: str) -> Model:
+def find_model(given: str, *, template: bool = True) -> Model:
     """Find a model folder, a training checkpoint, or a model of the Hugging Face Hub.
+
+    Args:
+        given: one of these.
+        template: a folder needs a chat template.
 
     Raises:
         UserError: If it is none of them.
@@ -88,7 +92,7 @@ def find_model(given: str) -> Model:
             f"{given} is no model (it has no config.json), and neither a training checkpoint "
             f"(global_step_N) nor a run (with {RunFolder.CHECKPOINTS}/)"
         )
-    if problems := list(model_problems(path)):
+    if problems := list(model_problems(path, template=template)):
         raise UserError(f"{given} {'; it '.join(problems)}")
     try:
         return Model(given, path.absolute(), reward=read_reward(path))

@@ -80,7 +80,7 @@ def bench(asked: Bench, stop: StopRequest) -> dict[str, SetResult]:
             "(--candidates) are taken and noise is told"
         )
     for model in asked.critics:
-        found_critic(model)
+        found_critic(model, asked.critic_sampling.max_tokens, chat=asked.chat)
     named = dict(zip(_names(asked.critics), asked.critics, strict=True))
     others = {file.stem: _read_values(file) for file in asked.values}
     if twice := named.keys() & others.keys():
@@ -169,7 +169,7 @@ def _read_values(file: Path) -> Predictor:
     """The values of a critic that is no engine's: a line {"task": ..., "state": ..., "value": ...} of each state.
 
     Raises:
-        UserError: the file is not there or has another form.
+        UserError: the file is not there, is empty or has another form.
     """
     if not file.is_file():
         raise UserError(f"--values {file}: no such file")
@@ -179,4 +179,7 @@ def _read_values(file: Path) -> Predictor:
         value = line["value"]
         return (str(line["task"]), str(line["state"])), None if value is None else float(str(value))
 
-    return dict(read_lines(file, read, mend))
+    values = dict(read_lines(file, read, mend))
+    if not values:
+        raise UserError(f"--values {file} has no values: {mend}")
+    return values

@@ -89,7 +89,7 @@ def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, st
         UserError: there is no such model, or its context is too short.
         EngineFailure, Stopped: What is there is kept.
     """
-    model = found_critic(critic.model)
+    model = found_critic(critic.model, critic.sampling.max_tokens, chat=critic.chat)
     limit, dtype = context_and_dtype(model)
     print(f"hashing the model in {model.folder}", flush=True)
     about = {
@@ -120,15 +120,28 @@ def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, st
     return [store.known[key] for key in prompts]
 
 
-def found_critic(given: str) -> Model:
-    """A critic's model.
+def found_critic(given: str, trace_tokens: int, *, chat: bool) -> Model:
+    """A critic's model, as far as it can be known before there are states to be valued.
+
+    Args:
+        given: as it was named.
+        trace_tokens: that it may write.
+        chat: it is asked in its chat template.
 
     Raises:
-        UserError: there is none, or it is a training checkpoint.
+        UserError: there is none, it is a training checkpoint, its tokenizer does not load, or no trace fits its
+            context.
     """
-    model = find_model(given)
+    model = find_model(given, template=chat)
     if model.source is not None:
         raise UserError(f"--critic {given} is a training checkpoint: export it, and give the folder")
+    try:
+        load_tokenizer(str(model.folder))
+    except UserError as error:
+        raise UserError(f"--critic {given}: {str(error).removeprefix('--model ')}") from None
+    limit, _ = context_and_dtype(model)
+    if trace_tokens >= limit:
+        raise UserError(f"--critic-tokens {trace_tokens}: the context of --critic {given} has {limit:,}: lower it")
     return model
 
 

@@ -96,6 +96,16 @@ def _static_problems(config: DictConfig) -> Iterator[str]:
 @spelled
 def rollout_problems(config: DictConfig) -> Iterator[str]:
     """What verl and vLLM would refuse of an engine's settings once all else is up, or take without a word."""
+    yield from engine_problems(config)
+    rollout = config.actor_rollout_ref.rollout
+    for name in ("prompt_length", "response_length"):
+        if rollout[name] != config.data[f"max_{name}"]:
+            yield f"@rollout.{name}= is not @data.max_{name}=: leave it out, so that it follows."
+
+
+@spelled
+def engine_problems(config: DictConfig) -> Iterator[str]:
+    """The same, of any engine: the policy's, or with its settings another one's."""
     rollout, gpus = config.actor_rollout_ref.rollout, ranks(config)
     engine = math.prod(rollout[f"{part}_parallel_size"] for part in ("tensor_model", "data", "pipeline_model"))
     if gpus % engine:
@@ -124,9 +134,6 @@ def rollout_problems(config: DictConfig) -> Iterator[str]:
             f"@rollout.max_num_batched_tokens= does not hold a prompt of max_model_len={context} tokens at once, as "
             "enable_chunked_prefill=false asks for: raise it, or set that to true."
         )
-    for name in ("prompt_length", "response_length"):
-        if rollout[name] != config.data[f"max_{name}"]:
-            yield f"@rollout.{name}= is not @data.max_{name}=: leave it out, so that it follows."
 
 
 def cut_sampling(config: DictConfig) -> str | None:

@@ -6,10 +6,13 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm.genac.method import GenAc
-from pacs.base.errors import UserError, did_you_mean
+from pacs.base.errors import UserError, did_you_mean, one_line
 from pacs.base.settings import flatten
 from pacs.checkpoints.model_folder import model_problems
 from pacs.evaluation.genac.templates import template_named
+from pacs.integration.checks.batch import engine_problems
+from pacs.integration.checks.bounds import value_problems
+from pacs.integration.checks.critic_section import of_critic, section_problems
 from pacs.integration.checks.models import config_or_problem, is_hub_name
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.vine import SINGLE_TURN
@@ -56,10 +59,15 @@ def genac_problems(config: DictConfig) -> Iterator[str]:
     for key in unknown:
         yield (
             f"genac.critic.{key} is not a setting of a worker: it takes the keys below actor_rollout_ref"
-            f"{did_you_mean(key, known)}."
+            f".{did_you_mean(key, known)}"
         )
     if unknown:
         return
+    if problems := list(section_problems(config)):
+        yield from problems
+        return
+    for check in (value_problems, engine_problems):
+        yield from of_critic(check, config)
     yield from _lengths(config, settings)
     yield from _others(config, settings)
 
@@ -147,7 +155,7 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     try:
         template = template_named(config.genac.template, "genac.template=")
     except UserError as error:
-        yield f"{error}."
+        yield str(error) if str(error)[-1] in ".?" else f"{error}."
         return
     path = str(critic_section(config).model.path)
     folder = Path(path).expanduser()
@@ -159,9 +167,15 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     if folder.is_dir() and (problems := list(model_problems(folder, tokenizer=True, template=False))):
         yield from (f"genac.critic.model.path={path} {problem}." for problem in problems)
         return
+    # The library of models takes seconds to import.
+    from pacs.integration.checks.architecture import architecture_problems
+
     found = config_or_problem(path, f"genac.critic.model.path={path}")
     if isinstance(found, str):
         yield found
+        return
+    if problems := list(of_critic(architecture_problems, config)):
+        yield from problems
         return
     context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
     if context is not None and context < held:
@@ -184,7 +198,13 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
         return
     from transformers import AutoTokenizer
 
-    if others := other_tokens(policys, AutoTokenizer.from_pretrained(folder, local_files_only=True)):
+    try:
+        critics = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # what transformers makes of a damaged file
+        why = f"{type(error).__name__}: {one_line(error)}"
+        yield f"genac.critic.model.path={path}: its tokenizer does not load ({why}): save it anew."
+        return
+    if others := other_tokens(policys, critics):
         yield (
             f"genac.critic.model.path={path}: its tokenizer has other numbers for {len(others):,} of the policy's "
             f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): the critic reads the policy's tokens, so "

@@ -9,6 +9,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf
@@ -21,6 +22,7 @@ from pacs.integration.checks.baseline import baseline_problems, baseline_warning
 from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import coarse_moments, value_problems
 from pacs.integration.checks.composite import composite_problems
+from pacs.integration.checks.critic_section import of_critic
 from pacs.integration.checks.dars import dars_problems
 from pacs.integration.checks.genac import genac_problems
 from pacs.integration.checks.group_filter import filter_problems
@@ -31,6 +33,7 @@ from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.partial import partial_problems
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.rlpr import rlpr_problems
+from pacs.integration.checks.sections import empty_sections
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.vine import vine_problems
@@ -48,6 +51,9 @@ OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
+    if problems := list(empty_sections(config)):
+        yield from problems
+        return
     reward = config.reward.custom_reward_function
     typed: list[Callable[[], object]] = [
         partial(RunSettings.from_mapping, plain(config.run)),
@@ -232,7 +238,8 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
             yield f"trainer.logger={name}: verl knows no such logger; there are {', '.join(known)}."
     from pacs.integration.checks.verl_classes import class_problems  # its own import takes seconds
 
-    if problems := [*class_problems(config), *format_problems(config)]:
+    critics = (of_critic(check, config) for check in (_size_problems, _life_problems, class_problems))
+    if problems := [*class_problems(config), *chain.from_iterable(critics), *format_problems(config)]:
         yield from problems
         return
     checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))

@@ -12,6 +12,7 @@ from hydra.utils import get_class
 from omegaconf import DictConfig, OmegaConf
 from verl.experimental.agent_loop.agent_loop import _agent_loop_registry
 from verl.experimental.reward_loop.reward_manager.registry import REWARD_MANAGER
+from verl.trainer.config.algorithm import RolloutCorrectionConfig
 from verl.trainer.ppo.rollout_corr_helper import compute_rollout_correction_and_rejection_mask
 from verl.utils.config import omega_conf_to_dataclass
 from verl.utils.import_utils import resolve_config_path
@@ -113,6 +114,17 @@ def _name_problems(config: DictConfig) -> Iterator[str]:
 def _correction_problems(config: DictConfig) -> Iterator[str]:
     """verl reads the settings of its correction in a step's first pass over the responses."""
     correction = config.algorithm.get("rollout_correction") or {}
+    for name in ("rollout_is", "rollout_rs"):
+        threshold = f"{name}_threshold"
+        changed = correction.get(threshold) != RolloutCorrectionConfig.__dataclass_fields__[threshold].default
+        if correction.get(name) is None and changed:
+            at = "algorithm.rollout_correction"
+            yield f"@{at}.{threshold}=: read with {at}.{name} alone: set that, or leave this out."
+        elif correction.get(name) is not None and not config.actor_rollout_ref.rollout.calculate_log_probs:
+            yield (
+                f"@algorithm.rollout_correction.{name}= needs vLLM's own log-probabilities, or verl corrects nothing: "
+                "set @rollout.calculate_log_probs=true."
+            )
     if correction.get("rollout_is") is None and correction.get("rollout_rs") is None:
         return
     names = (

@@ -131,7 +131,7 @@ def test_the_critic_is_asked_as_it_was_taught(command: Command, model: Path, tmp
     states = choose_states(task, tokenizer, Cuts(least_tokens=1, most_tokens=2), 2, 0)
     sets = {TASK: StateSet(states, {problem.id: problem.prompt for problem in task.problems}, 0.29)}
     critic = Critic(str(model), Asking(CriticTemplate(), "8B"), str(model), chat=chat)
-    asked_of = critic_prompts(critic, found_critic(str(model)), sets)
+    asked_of = critic_prompts(critic, found_critic(str(model), 64, chat=chat), sets)
     made = rows(tmp_path / "traces")
     assert len(made) == len(asked_of) == STATES
     for row in made:
