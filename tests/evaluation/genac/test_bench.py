@@ -287,7 +287,7 @@ def test_values_of_another_kind_of_critic(bench: Any, fake: Engines, tmp_path: P
         (["--continuations", 3], "--continuations 3: give at least 4"),
         (["--critic", "no/such/model"], "no such folder"),
         (["--values", "none.jsonl"], "no such file"),
-        (["--critic-tokens", 10**6], "lower --critic-tokens"),
+        (["--critic-tokens", 10**6], "--critic-tokens 1000000: the context of --critic"),
     ],
 )
 def test_what_is_wrong_is_refused(bench: Any, fake: Engines, words: list[object], said: str) -> None:
