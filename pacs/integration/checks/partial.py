@@ -6,7 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.runs.settings import PartialSettings
-from pacs.verl_keys.config import has_generative_critic, has_partial_rollouts, has_turns, prompts_per_step
+from pacs.verl_keys.config import has_generative_critic, has_partial_rollouts, has_turns, method, prompts_per_step
 
 #: Settings of what a prompt's responses, or a step's prompts, depend on each other by.
 NOT_WITH = (
@@ -60,3 +60,18 @@ def partial_problems(config: DictConfig) -> Iterator[str]:
     if config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class"):
         manager = "@rollout.agent.agent_loop_manager_class="
         yield f"{given} has an agent-loop manager of its own: leave out {manager}, or set it to null."
+
+
+def partial_warnings(config: DictConfig) -> Iterator[str]:
+    """What a run with partial rollouts does that its reader may not think of."""
+    if not has_partial_rollouts(config):
+        return
+    ours = method(config) == "pacs"
+    weight = "method.update.correction.kind" if ours else "algorithm.rollout_correction.rollout_is"
+    if OmegaConf.select(config, weight) is None:
+        value = "truncate" if ours else "token"
+        yield (
+            f"run.rollouts.partial.ahead={config.run.rollouts.partial.ahead}: some responses are by older weights, and "
+            f"nothing makes up for that; {weight}={value} weighs tokens by the ratio of the two policies "
+            "(docs/scaling.md#partial-rollouts)."
+        )

@@ -30,7 +30,7 @@ from pacs.integration.checks.guided import guided_problems, guided_warnings
 from pacs.integration.checks.judge import asked_judge_problems
 from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
-from pacs.integration.checks.partial import partial_problems
+from pacs.integration.checks.partial import partial_problems, partial_warnings
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.rlpr import rlpr_problems
 from pacs.integration.checks.sections import empty_sections
@@ -168,7 +168,13 @@ def check_run(config: DictConfig) -> None:
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
     of_algorithm = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    return [*of_algorithm(config), *guided_warnings(config), *untried(config), *coarse_moments(config)]
+    return [
+        *of_algorithm(config),
+        *guided_warnings(config),
+        *partial_warnings(config),
+        *untried(config),
+        *coarse_moments(config),
+    ]
 
 
 def check_model(config: DictConfig) -> None:

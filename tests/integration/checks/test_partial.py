@@ -4,7 +4,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs.composing import compose_run
-from pacs.integration.checks.partial import partial_problems
+from pacs.integration.checks.partial import partial_problems, partial_warnings
 
 AHEAD, ROLLOUT, V1 = "run.rollouts.partial.ahead", "actor_rollout_ref.rollout", "trainer.v1"
 
@@ -65,3 +65,21 @@ def test_what_nothing_would_read_is_refused() -> None:
     assert problems(**{AHEAD: None, "run.rollouts.dars.schedule": "equal"}) == []
     (problem,) = problems(**{AHEAD: None, "run.rollouts.partial.max_staleness": 2})
     assert problem.startswith(f"run.rollouts.partial.max_staleness=2 is not read without {AHEAD}")
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "key", "value"),
+    [
+        ("pacs", "method.update.correction.kind", "truncate"),
+        ("grpo", "algorithm.rollout_correction.rollout_is", "token"),
+    ],
+)
+def test_a_run_without_importance_weights_is_told_so(algorithm: str, key: str, value: str) -> None:
+    config, _ = compose_run(algorithm, ["recipe=arithmetic"])
+    OmegaConf.update(config, key, None, force_add=True)
+    assert list(partial_warnings(config)) == []
+    OmegaConf.update(config, AHEAD, 0.5)
+    (said,) = partial_warnings(config)
+    assert f"{key}={value} weighs" in said
+    OmegaConf.update(config, key, value)
+    assert list(partial_warnings(config)) == []
