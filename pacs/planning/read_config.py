@@ -81,7 +81,7 @@ def read_workload(
         steps=keys.total_steps(config),
         save_every=keys.steps_between_checkpoints(config),
         ahead=keys.prompts_ahead(config),
-        max_staleness=config.run.rollouts.partial.max_staleness,
+        max_staleness=config.run.rollouts.partial.max_staleness if keys.has_partial_rollouts(config) else 1,
     )
     if not keys.has_generative_critic(config):
         return work

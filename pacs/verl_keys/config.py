@@ -151,7 +151,8 @@ def has_partial_rollouts(config: DictConfig) -> bool:
 
 def prompts_ahead(config: DictConfig) -> int:
     """Prompts that are sampled beyond those of a step."""
-    return int((OmegaConf.select(config, "run.rollouts.partial.ahead") or 0) * prompts_per_step(config))
+    ahead = OmegaConf.select(config, "run.rollouts.partial.ahead")
+    return int(ahead * prompts_per_step(config)) if ahead else 0
 
 
 def guides(config: DictConfig) -> bool:

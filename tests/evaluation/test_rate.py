@@ -193,5 +193,11 @@ def test_help_teaches(capsys: pytest.CaptureFixture[str]) -> None:
         cli.main(["data", "rate", "--help"])
     assert stopped.value.code == 0
     said = capsys.readouterr().out
-    for word in ("run.rollouts.pool.rates=true", "train.rates.jsonl", "default: 1.0", "--samples", "goes on where it"):
+    for word in (
+        "run.rollouts.pool.rates=true",
+        "train.rates.jsonl",
+        "default: 1.0",
+        "--samples",
+        "Repeating the command resumes it",
+    ):
         assert word in said

@@ -12,8 +12,10 @@ OF_SOME = {
     "pacs/effective_rank/rank_correct_mean": lambda step: 5.0 + 0.5 * step,
     "pacs/effective_rank/rank_wrong_mean": lambda step: 4.0,
     "pacs/genac/explained_fraction": lambda step: 0.1 * step,
+    "pacs/partial/staleness_mean": lambda step: 0.5,
+    "pacs/partial/staleness_max": lambda step: 1.0,
 }
-NOT_ALWAYS = {"effective_rank", "generative_critic"}
+NOT_ALWAYS = {"effective_rank", "generative_critic", "staleness"}
 NAMED = {panel.name: panel for panel in PANELS}
 
 

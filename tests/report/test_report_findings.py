@@ -46,6 +46,7 @@ def test_the_titles_of_one_run(make_run):
         "update": "Share of mixed groups stayed at 0.60",
         "gradient_norm": "Gradient norm: median 9.65, at most 9.9 (step 1)",
         "rollout_gap": "Gap between vLLM and trainer: median 1e-05 nats a token, at most 1e-05 (step 1)",
+        "staleness": "Age of the responses: median 0.5 updates, at most 0.5 (step 1)",
         "verifier": "Verdicts: correct 0.35 → 0.60, wrong 0.55 → 0.30, no answer 0.10 → 0.10",
         "time": "A step takes 4 s (median), 38% of it update",
     }

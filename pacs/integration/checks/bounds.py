@@ -17,6 +17,14 @@ PRECISIONS = ("fp32", "float32", "32", 32, "bf16", "bfloat16", "fp16", "float16"
 ATTENTIONS = ("eager", "sdpa", "flash_attention_2", "flash_attention_3", "flash_attention_4", "flex_attention")
 #: In bfloat16 neighbours are 2^-8 to 2^-7 apart, relative to them: a decay of less than half of that is rounded away.
 LARGEST_BETA2 = 1 - 2**-8
+#: Whole numbers of at least 1, which the other checks calculate with.
+SIZES = (
+    "trainer.nnodes", "trainer.n_gpus_per_node", "data.train_batch_size", "data.max_prompt_length",
+    "data.max_response_length", "actor_rollout_ref.nccl_timeout", "actor.ppo_mini_batch_size", "rollout.n",
+    "rollout.val_kwargs.n", "rollout.tensor_model_parallel_size", "rollout.max_num_seqs",
+    "rollout.max_num_batched_tokens", "rollout.checkpoint_engine.update_weights_bucket_megabytes",
+    "run.rollouts.dars.most",
+)  # fmt: skip
 
 Holds = Callable[[Any], bool]
 
@@ -156,3 +164,14 @@ def coarse_moments(config: DictConfig) -> Iterator[str]:
                 "where a decay of so little is rounded away: after one large gradient a weight's steps stay small for "
                 "the rest of the run. Use model_dtype=fp32, or a second beta of at most 0.99."
             )
+
+
+@spelled
+def size_problems(config: DictConfig) -> Iterator[str]:
+    """Sizes that are none, and a device that is none; a sentence each."""
+    for name in SIZES:
+        value = OmegaConf.select(config, full_name(name))
+        if not isinstance(value, int) or value < 1:
+            yield f"@{name}= must be a whole number of at least 1."
+    if config.trainer.device not in ("cpu", "cuda"):
+        yield "@trainer.device=: use cpu or cuda (hardware=cpu, hardware=h200x8)."

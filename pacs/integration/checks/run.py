@@ -20,7 +20,7 @@ from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.adapters import adapter_problems
 from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import balance_problems, rollout_problems
-from pacs.integration.checks.bounds import coarse_moments, value_problems
+from pacs.integration.checks.bounds import coarse_moments, size_problems, value_problems
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.critic_section import of_critic
 from pacs.integration.checks.dars import dars_problems
@@ -119,16 +119,6 @@ def logger_problem(config: DictConfig) -> str | None:
     return None
 
 
-#: Whole numbers of at least 1, which the other checks calculate with.
-SIZES = (
-    "trainer.nnodes", "trainer.n_gpus_per_node", "data.train_batch_size", "data.max_prompt_length",
-    "data.max_response_length", "actor_rollout_ref.nccl_timeout", "actor.ppo_mini_batch_size", "rollout.n",
-    "rollout.val_kwargs.n", "rollout.tensor_model_parallel_size", "rollout.max_num_seqs",
-    "rollout.max_num_batched_tokens", "rollout.checkpoint_engine.update_weights_bucket_megabytes",
-    "run.rollouts.dars.most",
-)  # fmt: skip
-
-
 class ConfigError(UserError):
     """The run cannot start as configured; the message lists every problem found."""
 
@@ -157,7 +147,7 @@ def check_paths(config: DictConfig) -> None:
 
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
-    refuse(_size_problems(config))
+    refuse(size_problems(config))
     config = resolved(config)
     refuse([*shared_problems(config), *_algorithm_problems(config)])
     # verl's checks come last: they take seconds to import, and on what ours complain of they may fail without a word
@@ -168,13 +158,8 @@ def check_run(config: DictConfig) -> None:
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
     of_algorithm = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    return [
-        *of_algorithm(config),
-        *guided_warnings(config),
-        *partial_warnings(config),
-        *untried(config),
-        *coarse_moments(config),
-    ]
+    of_rollouts = [*guided_warnings(config), *partial_warnings(config)]
+    return [*of_algorithm(config), *of_rollouts, *untried(config), *coarse_moments(config)]
 
 
 def check_model(config: DictConfig) -> None:
@@ -196,16 +181,6 @@ def check_surroundings(config: DictConfig, note: Callable[[str], object] = lambd
         note: takes what is no reason to refuse it, a sentence each; a warning begins with "warning: ".
     """
     refuse(surroundings_problems(config, note))
-
-
-@spelled
-def _size_problems(config: DictConfig) -> Iterator[str]:
-    for name in SIZES:
-        value = OmegaConf.select(config, full_name(name))
-        if not isinstance(value, int) or value < 1:
-            yield f"@{name}= must be a whole number of at least 1."
-    if config.trainer.device not in ("cpu", "cuda"):
-        yield "@trainer.device=: use cpu or cuda (hardware=cpu, hardware=h200x8)."
 
 
 @spelled
@@ -244,7 +219,7 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
             yield f"trainer.logger={name}: verl knows no such logger; there are {', '.join(known)}."
     from pacs.integration.checks.verl_classes import class_problems  # its own import takes seconds
 
-    critics = (of_critic(check, config) for check in (_size_problems, _life_problems, class_problems))
+    critics = (of_critic(check, config) for check in (size_problems, _life_problems, class_problems))
     if problems := [*class_problems(config), *chain.from_iterable(critics), *format_problems(config)]:
         yield from problems
         return
