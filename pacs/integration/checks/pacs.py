@@ -61,8 +61,14 @@ NOT_HEEDED: Only = {
         "verl's punishment of length leaves rewards below 0, which are no labels (run.reward.overlong.weight is ours: "
         "docs/rewards.md)",
     ),
-    "algorithm.rollout_correction.rollout_is": ((None,), "this method takes none of verl's importance weights"),
-    "algorithm.rollout_correction.rollout_rs": ((None,), "this method takes none of verl's rejections"),
+    "algorithm.rollout_correction.rollout_is": (
+        (None,),
+        "this method takes none of verl's importance weights (method.update.correction.kind=truncate is ours)",
+    ),
+    "algorithm.rollout_correction.rollout_rs": (
+        (None,),
+        "this method takes none of verl's rejections (method.update.correction.sequence_cap is ours)",
+    ),
     "critic.enable": ((False,), "this method has no critic"),
 }
 

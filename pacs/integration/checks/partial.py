@@ -69,7 +69,7 @@ def partial_warnings(config: DictConfig) -> Iterator[str]:
     ours = method(config) == "pacs"
     weight = "method.update.correction.kind" if ours else "algorithm.rollout_correction.rollout_is"
     if OmegaConf.select(config, weight) is None:
-        value = "truncate" if ours else "token"
+        value = "truncate (with method.reference.reset_every=1)" if ours else "token"
         yield (
             f"run.rollouts.partial.ahead={config.run.rollouts.partial.ahead}: some responses are by older weights, and "
             f"nothing makes up for that; {weight}={value} weighs tokens by the ratio of the two policies "

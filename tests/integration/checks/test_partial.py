@@ -80,6 +80,6 @@ def test_a_run_without_importance_weights_is_told_so(algorithm: str, key: str, v
     assert list(partial_warnings(config)) == []
     OmegaConf.update(config, AHEAD, 0.5)
     (said,) = partial_warnings(config)
-    assert f"{key}={value} weighs" in said
+    assert f"{key}={value}" in said
     OmegaConf.update(config, key, value)
     assert list(partial_warnings(config)) == []
