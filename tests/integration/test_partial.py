@@ -59,7 +59,10 @@ def check_that_each_prompt_is_trained_once(run: RealRun, number: int = STEPS) ->
 
 @pytest.fixture(scope="module")
 def left_alone(task: Path, tmp_path_factory: pytest.TempPathFactory) -> RealRun:
-    run = make_run(task, tmp_path_factory.mktemp("partial") / "alone", "trainer.max_actor_ckpt_to_keep=null")
+    # Validated, too, while the responses that were broken off go on.
+    validated = ("trainer.val_before_train=true", "trainer.test_freq=2")
+    folder = tmp_path_factory.mktemp("partial") / "alone"
+    run = make_run(task, folder, "trainer.max_actor_ckpt_to_keep=null", *validated)
     run.train()
     return run
 
@@ -74,6 +77,8 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
 def test_a_step_does_not_wait_and_each_prompt_is_trained_once(left_alone: RealRun) -> None:
     lines = steps(left_alone)
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
+    scored = [line["step"] for line in left_alone.steps() if any(key.startswith("val-core/") for key in line)]
+    assert scored == [0, 2, 4, 6]
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     check_that_each_prompt_is_trained_once(left_alone)
     for line in lines:
