@@ -15,6 +15,7 @@ import torch
 from torch.distributed.tensor import DTensor
 
 from pacs.base.run_folder import RunFolder
+from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.disk_space import SHARED_MEMORY
 from pacs.runs.processes import processes_of
 from pacs.runs.state import RunState, read_progress, read_state
@@ -42,6 +43,8 @@ REPEATABLE = (*REPEATABLE_BASELINE, "method.reference.warmup_steps=1")
 #: Within this time of a fault the run is to have ended.
 ENDING_SECONDS = 60
 START_SECONDS = 900
+#: How the names of metrics begin that differ between two runs of the same steps.
+MEASURED = ("timing", "perf/", "actor/perf/")
 
 
 def make_task(folder: Path) -> Path:
@@ -120,6 +123,35 @@ class RealRun:
     def steps(self) -> list[dict]:
         """The lines of metrics.jsonl."""
         return [json.loads(line) for line in (self.folder / "metrics.jsonl").read_text().splitlines()]
+
+    def training_steps(self) -> list[dict]:
+        """The lines of metrics.jsonl that a training step wrote, without those of validation alone."""
+        return [line for line in self.steps() if "timing_s/step" in line]
+
+    def unmeasured(self, *others: str) -> list[dict]:
+        """The training steps' metrics without times, what depends on them, and `others`."""
+        return [
+            {key: value for key, value in line.items() if not key.startswith(MEASURED) and key not in others}
+            for line in self.training_steps()
+        ]
+
+    def samples(self, step: int) -> list[dict]:
+        """The responses of a training step that the run has kept."""
+        return [json.loads(line) for line in (self.folder / f"samples/train/{step}.jsonl").open()]
+
+    def all_samples(self) -> dict[str, str]:
+        """The responses of all training steps, as they stand in their files, by file."""
+        return {file.name: file.read_text() for file in (self.folder / "samples" / "train").iterdir()}
+
+    def dies_and_goes_on(
+        self, *, after_step: int, process: str = "ray::TaskRunnerV1", cause: str = "the trainer died"
+    ) -> None:
+        """Kill a process while the rollouts of the step after `after_step` are sampled; then train to the end."""
+        start = self.start()
+        start.wait_for(lambda: start.training(after_step=after_step))
+        start.find(process).kill()
+        failed(start, cause)
+        self.train()
 
     def policy(self, step: int, part: str = "actor") -> dict[str, torch.Tensor]:
         """The weights in a checkpoint; needs a process group, since FSDP's state dicts hold DTensors."""
@@ -272,6 +304,20 @@ class Start:
         maps = [Path(f"/proc/{process.pid}/maps") for process in processes_of(self.state.token)]
         lines = [line for file in maps if file.exists() for line in file.read_text().splitlines()]
         return {file for line in lines if (file := Path(line.split(maxsplit=5)[-1])).parent == SHARED_MEMORY}
+
+
+def failed(start: Start, *said: str) -> None:
+    """The start has ended as a fault whose cause is named on the console and in its state."""
+    assert start.ends() == 1, start.printed[-3000:]
+    assert start.state.state == "failed"
+    last = start.console[-3000:]
+    for words in said:
+        assert words in str(start.state.cause)
+        assert words in last
+    checkpoint, problems = newest_checkpoint(start.run.checkpoints)
+    assert problems == []
+    assert checkpoint is not None
+    assert f"The same command goes on from step {checkpoint.step}" in last
 
 
 def _tensors(node: object, name: str = "") -> Iterator[tuple[str, torch.Tensor]]:

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_faults import MEASURED, failed
+from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -64,22 +63,8 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
     run.end()
 
 
-def steps(run: RealRun) -> list[dict]:
-    return [line for line in run.steps() if "timing_s/step" in line]
-
-
-def unmeasured(run: RealRun) -> list[dict]:
-    """The steps' metrics, without times."""
-    return [{key: value for key, value in line.items() if not key.startswith(MEASURED)} for line in steps(run)]
-
-
-def samples(run: RealRun) -> dict[str, str]:
-    """The responses that were written, by file."""
-    return {file.name: file.read_text() for file in (run.folder / "samples" / "train").iterdir()}
-
-
 def test_hard_prompts_get_more_responses_which_are_trained_on(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
@@ -118,7 +103,7 @@ def test_a_run_that_is_killed_in_a_second_stage_goes_on_to_the_same_weights(
     start.find("ray::DarsRolloutsSeeds").kill()
     failed(start, "agent-loop worker 0 died")
     broken.train()
-    assert unmeasured(left_alone) == unmeasured(broken)
+    assert left_alone.unmeasured() == broken.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
 
 
@@ -126,7 +111,7 @@ def test_uneven_groups_have_the_same_gradient_by_scores(left_alone: RealRun, tas
     """Whole groups that share blocks, and rows that are dealt out: the first updates are of the same responses."""
     cached = make_run(task, tmp_path / "cached", "method.update.strategy=cached", "trainer.total_training_steps=1")
     cached.train()
-    (one,), first = steps(cached), steps(left_alone)[0]
+    (one,), first = cached.training_steps(), left_alone.training_steps()[0]
     assert (one["pacs/update/cached_fraction"], first["pacs/update/cached_fraction"]) == (1, 0)
     assert one["pacs/dars/further_count"] == first["pacs/dars/further_count"]
     # The second update begins where Adam's first one has ended, which a gradient's sign decides where it is nearly 0.
@@ -142,9 +127,9 @@ def test_grpo_s_runs_of_one_seed_have_the_same_responses_and_weights(task: Path,
         run = make_run(task, tmp_path / name, "trainer.total_training_steps=2", algorithm="own_grpo")
         run.train("--config-dir", str(tmp_path / "configs"))
         runs.append(run)
-    lines = steps(runs[0])
+    lines = runs[0].training_steps()
     assert all(line["pacs/dars/further_count"] > 0 and line["actor/grad_norm"] > 0 for line in lines)
-    assert samples(runs[0]) == samples(runs[1])
-    assert unmeasured(runs[0]) == unmeasured(runs[1])
+    assert runs[0].all_samples() == runs[1].all_samples()
+    assert runs[0].unmeasured() == runs[1].unmeasured()
     assert equal(runs[0].policy(2), runs[1].policy(2))
     assert not equal(runs[0].policy(2), runs[0].policy(1))

@@ -6,9 +6,7 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_dars import samples, steps, unmeasured
-from tests.integration.test_faults import failed
+from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -63,7 +61,7 @@ def broken(task: Path, teacher: Path, tmp_path: Path) -> Iterator[RealRun]:
 
 
 def test_the_policy_comes_nearer_to_its_teacher(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     gaps = [line["pacs/teacher/gap_per_token"] for line in lines]
@@ -77,7 +75,7 @@ def test_a_teacher_that_is_the_policy_teaches_nothing(task: Path, tmp_path: Path
     """By the same weights its pass has the same numbers as the policy's: no gap, and no gradient."""
     run = make_run(task, tmp_path / "itself", task / "model", "trainer.total_training_steps=1")
     run.train()
-    (line,) = steps(run)
+    (line,) = run.training_steps()
     assert line["pacs/teacher/gap_per_token"] == 0
     assert line["actor/grad_norm"] == 0
 
@@ -85,7 +83,7 @@ def test_a_teacher_that_is_the_policy_teaches_nothing(task: Path, tmp_path: Path
 def test_pacs_with_a_teacher_trains(task: Path, teacher: Path, tmp_path: Path) -> None:
     run = make_run(task, tmp_path / "pacs", teacher, "trainer.total_training_steps=2", algorithm="pacs_distilled")
     run.train()
-    lines = steps(run)
+    lines = run.training_steps()
     assert [line["step"] for line in lines] == [1, 2]
     assert all(line["actor/grad_norm"] > 0 and line["pacs/teacher/gap_per_token"] > 0.01 for line in lines)
 
@@ -96,6 +94,6 @@ def test_a_run_that_is_killed_goes_on_with_the_same_teacher(left_alone: RealRun,
     start.find("ray::WorkerDict").kill()
     failed(start, "training worker 0 died")
     broken.train()
-    assert unmeasured(left_alone) == unmeasured(broken)
-    assert samples(left_alone) == samples(broken)
+    assert left_alone.unmeasured() == broken.unmeasured()
+    assert left_alone.all_samples() == broken.all_samples()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))

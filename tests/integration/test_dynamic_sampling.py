@@ -7,7 +7,6 @@ import pytest
 
 from tests.integration.real_run import REPEATABLE, RealRun, equal
 from tests.integration.test_baselines import sampled_groups
-from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -42,20 +41,8 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
     run.end()
 
 
-def steps(run: RealRun) -> list[dict]:
-    return [line for line in run.steps() if "timing_s/step" in line]
-
-
-def unmeasured(run: RealRun) -> list[dict]:
-    """The steps' metrics, without times and what hangs on them."""
-    return [
-        {key: value for key, value in line.items() if not key.startswith(MEASURED) and key not in OF_SURPLUS}
-        for line in steps(run)
-    ]
-
-
 def test_groups_that_differ_are_trained_on_and_all_are_counted(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
@@ -74,10 +61,6 @@ def test_groups_that_differ_are_trained_on_and_all_are_counted(left_alone: RealR
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
     """From a checkpoint behind which prompts were drawn too many."""
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=2))
-    start.find("ray::TaskRunnerV1").kill()
-    failed(start, "the trainer died")
-    broken.train()
-    assert unmeasured(left_alone) == unmeasured(broken)
+    broken.dies_and_goes_on(after_step=2)
+    assert left_alone.unmeasured(*OF_SURPLUS) == broken.unmeasured(*OF_SURPLUS)
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))

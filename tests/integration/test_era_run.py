@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.integration.real_run import REPEATABLE, RealRun, equal
-from tests.integration.test_dynamic_sampling import steps
-from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -37,7 +35,7 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
 
 
 def test_each_step_compares_its_ranks_with_those_before(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
@@ -52,13 +50,6 @@ def test_each_step_compares_its_ranks_with_those_before(left_alone: RealRun) -> 
 
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=2))
-    start.find("ray::TaskRunnerV1").kill()
-    failed(start, "the trainer died")
-    broken.train()
-    for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):
-        assert {key: value for key, value in ours.items() if not key.startswith(MEASURED)} == {
-            key: value for key, value in theirs.items() if not key.startswith(MEASURED)
-        }
+    broken.dies_and_goes_on(after_step=2)
+    assert broken.unmeasured() == left_alone.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))

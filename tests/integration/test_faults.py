@@ -20,6 +20,7 @@ import pytest
 from pacs.checkpoints.folder import SAVING, newest_checkpoint, read_checkpoint
 from tests.integration.real_run import (
     ENDING_SECONDS,
+    MEASURED,
     REPEATABLE,
     RESET_EVERY,
     START_SECONDS,
@@ -27,14 +28,13 @@ from tests.integration.real_run import (
     RealRun,
     Start,
     equal,
+    failed,
 )
 from tests.processes import lives
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 DISK_MEGABYTES = 64
-#: Metrics of the machine.
-MEASURED = ("timing", "perf/", "actor/perf/")
 
 
 @pytest.fixture(scope="module")
@@ -52,20 +52,6 @@ def broken(task: Path, disk: Path) -> Iterator[RealRun]:
     run = RealRun(task, disk / "run", *REPEATABLE, "trainer.val_before_train=false")
     yield run
     run.end()
-
-
-def failed(start: Start, *said: str) -> None:
-    """The start has ended as a fault whose cause is named on the console and in its state."""
-    assert start.ends() == 1, start.printed[-3000:]
-    assert start.state.state == "failed"
-    last = start.console[-3000:]
-    for words in said:
-        assert words in str(start.state.cause)
-        assert words in last
-    checkpoint, problems = newest_checkpoint(start.run.checkpoints)
-    assert problems == []
-    assert checkpoint is not None
-    assert f"The same command goes on from step {checkpoint.step}" in last
 
 
 def sampling(start: Start) -> bool:

@@ -7,9 +7,7 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import CRITIC, newest_checkpoint
-from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_dars import samples, steps, unmeasured
-from tests.integration.test_faults import failed
+from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal, failed
 from tests.integration.tiny_critic import make_critic
 from tests.metrics.page import find
 
@@ -58,7 +56,7 @@ def broken(task: Path, critic: Path, tmp_path: Path) -> Iterator[RealRun]:
 
 
 def test_both_models_learn_and_each_engine_has_its_trainer_s_weights(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     rate = left_alone.steps()[0]["pacs/validation/sums/pass@1"]
@@ -88,8 +86,8 @@ def test_a_run_whose_critic_s_engine_is_killed_goes_on_to_the_same_weights(
     max(start.titled("EngineCore"), key=lambda process: process.create_time()).kill()
     failed(start, "vLLM engine 1")
     broken.train()
-    assert unmeasured(left_alone) == unmeasured(broken)
-    assert samples(left_alone) == samples(broken)
+    assert left_alone.unmeasured() == broken.unmeasured()
+    assert left_alone.all_samples() == broken.all_samples()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
     assert equal(left_alone.policy(STEPS, CRITIC), broken.policy(STEPS, CRITIC))
     rates = [json.loads((folder(run) / "genac.json").read_text()) for run in (left_alone, broken)]

@@ -1,6 +1,5 @@
 """Retries with guidance for real (Ray, vLLM, FSDP2): trained behind bare prompts, killed, gone on with to the bit."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,8 +8,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal, make_task
-from tests.integration.test_dynamic_sampling import steps
-from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -64,16 +61,12 @@ def broken(hinted: Path, tmp_path: Path) -> Iterator[RealRun]:
     run.end()
 
 
-def samples(run: RealRun, step: int) -> list[dict]:
-    return [json.loads(line) for line in (run.folder / f"samples/train/{step}.jsonl").open()]
-
-
 def test_right_retries_are_trained_behind_prompts_without_guidance(left_alone: RealRun) -> None:
-    lines, rescued = steps(left_alone), 0
+    lines, rescued = left_alone.training_steps(), 0
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
-        rows = samples(left_alone, line["step"])
+        rows = left_alone.samples(line["step"])
         assert len(rows) == PROMPTS * N
         assert not [row for row in rows if "It is" in row["input"]]
         of_step = line["pacs/guided/rescued_fraction"] * len(rows)
@@ -96,15 +89,8 @@ def test_right_retries_are_trained_behind_prompts_without_guidance(left_alone: R
 
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=1))
-    start.find("ray::GuidedRollouts").kill()
-    failed(start, "agent-loop worker 0 died")
-    broken.train()
-    for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):
-        assert {key: value for key, value in ours.items() if not key.startswith(MEASURED)} == {
-            key: value for key, value in theirs.items() if not key.startswith(MEASURED)
-        }
+    broken.dies_and_goes_on(after_step=1, process="ray::GuidedRollouts", cause="agent-loop worker 0 died")
+    assert broken.unmeasured() == left_alone.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
 
 
@@ -116,7 +102,7 @@ def test_grpo_trains_on_them_and_the_weight_changes_what_it_learns(hinted: Path,
         run = make_run(hinted, tmp_path / name, *given, corrected, algorithm="grpo")
         run.train()
         runs[name] = run
-    (plain,), (weighted,) = steps(runs["without"]), steps(runs["with"])
+    (plain,), (weighted,) = runs["without"].training_steps(), runs["with"].training_steps()
     assert plain["pacs/guided/rescued_fraction"] == weighted["pacs/guided/rescued_fraction"] > 0
-    assert [row["output"] for row in samples(runs["without"], 1)] == [row["output"] for row in samples(runs["with"], 1)]
+    assert [row["output"] for row in runs["without"].samples(1)] == [row["output"] for row in runs["with"].samples(1)]
     assert not equal(runs["without"].policy(1), runs["with"].policy(1))

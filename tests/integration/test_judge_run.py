@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -12,8 +11,6 @@ from pacs.rewards.judge import Asked, Criterion, message
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.real_run import REPEATABLE, RealRun, equal
-from tests.integration.test_dynamic_sampling import steps
-from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -82,17 +79,13 @@ def broken(task: Path, judge: Path, tmp_path: Path) -> Iterator[RealRun]:
     run.end()
 
 
-def samples(run: RealRun, step: int) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run.folder / f"samples/train/{step}.jsonl").open()]
-
-
 def test_the_judge_says_what_a_plain_forward_pass_does(left_alone: RealRun, judge: Path) -> None:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     model, tokenizer = AutoModelForCausalLM.from_pretrained(judge).eval(), AutoTokenizer.from_pretrained(judge)
     replies = set()
     for step in range(1, STEPS + 1):
-        for row in samples(left_alone, step):
+        for row in left_alone.samples(step):
             wanted, unread = {}, 0.0
             for name, criterion in (("clear", CLEAR), ("short", SHORT)):
                 asked = message(criterion, Asked(row["input"].strip(), row["output"]), reference=False)
@@ -117,11 +110,11 @@ def test_the_judge_says_what_a_plain_forward_pass_does(left_alone: RealRun, judg
 
 
 def test_each_step_is_trained_on_the_judgement(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
-        rows = samples(left_alone, line["step"])
+        rows = left_alone.samples(line["step"])
         for name in ("judge", "judge_clear", "judge_short", "judge_unread", "judge_failed"):
             assert line[f"pacs/reward/{name}/mean"] == pytest.approx(sum(row[name] for row in rows) / len(rows))
         rewards = [0.2 * row["correctness"] + 0.8 * row["judge"] for row in rows]
@@ -130,13 +123,6 @@ def test_each_step_is_trained_on_the_judgement(left_alone: RealRun) -> None:
 
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=2))
-    start.find("ray::TaskRunnerV1").kill()
-    failed(start, "the trainer died")
-    broken.train()
-    for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):
-        assert {key: value for key, value in ours.items() if not key.startswith(MEASURED)} == {
-            key: value for key, value in theirs.items() if not key.startswith(MEASURED)
-        }
+    broken.dies_and_goes_on(after_step=2)
+    assert broken.unmeasured() == left_alone.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_faults import failed
+from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal, failed
 from tests.metrics.page import find
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1500)]
@@ -29,10 +28,6 @@ SETTINGS = (
 def make_run(task: Path, folder: Path, *overrides: str, algorithm: str = "pacs") -> RealRun:
     repeatable = REPEATABLE if algorithm == "pacs" else REPEATABLE_BASELINE
     return RealRun(task, folder, *repeatable, *SETTINGS, *overrides, algorithm=algorithm)
-
-
-def steps(run: RealRun) -> list[dict]:
-    return [line for line in run.steps() if "timing_s/step" in line]
 
 
 def trained(run: RealRun) -> dict[int, Counter]:
@@ -75,7 +70,7 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
 
 
 def test_a_step_does_not_wait_and_each_prompt_is_trained_once(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     scored = [line["step"] for line in left_alone.steps() if any(key.startswith("val-core/") for key in line)]
     assert scored == [0, 2, 4, 6]
@@ -100,7 +95,7 @@ def test_a_response_that_goes_on_has_the_log_probabilities_of_its_policy(task: P
     still = ("actor_rollout_ref.actor.optim.lr=0", f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS}")
     run = make_run(task, tmp_path / "still", *still, "trainer.total_training_steps=3")
     run.train()
-    lines = steps(run)
+    lines = run.training_steps()
     assert max(line["training/off_policy/trajectory_spans/max"] for line in lines) == 2
     assert max(line["pacs/rollout_gap/worst_max"] for line in lines) < 1e-4
 
@@ -144,4 +139,4 @@ def test_grpo_of_verl(task: Path, tmp_path: Path) -> None:
     run = make_run(task, tmp_path / "grpo", "trainer.total_training_steps=3", algorithm="grpo")
     run.train()
     check_that_each_prompt_is_trained_once(run, 3)
-    assert sum(line["pacs/partial/unfinished_count"] for line in steps(run)) > 0
+    assert sum(line["pacs/partial/unfinished_count"] for line in run.training_steps()) > 0

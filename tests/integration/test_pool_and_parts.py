@@ -1,14 +1,11 @@
 """A pool of prompts and a reward of several parts for real (Ray, vLLM, FSDP2): killed, and gone on with to the bit."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.integration.real_run import REPEATABLE, RealRun, equal
-from tests.integration.test_dynamic_sampling import steps
-from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -41,16 +38,12 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
     run.end()
 
 
-def samples(run: RealRun, step: int) -> list[dict]:
-    return [json.loads(line) for line in (run.folder / f"samples/train/{step}.jsonl").open()]
-
-
 def test_each_step_draws_from_the_pool_and_adds_the_parts(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
-        rows = samples(left_alone, line["step"])
+        rows = left_alone.samples(line["step"])
         assert 0 < line["pacs/pool/believed_mean"] < 1
         assert line["critic/score/mean"] == pytest.approx(sum(row["correctness"] for row in rows) / len(rows))
         assert line["pacs/reward/overlong/mean"] == pytest.approx(sum(row["overlong"] for row in rows) / len(rows))
@@ -61,13 +54,6 @@ def test_each_step_draws_from_the_pool_and_adds_the_parts(left_alone: RealRun) -
 
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=2))
-    start.find("ray::TaskRunnerV1").kill()
-    failed(start, "the trainer died")
-    broken.train()
-    for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):
-        assert {key: value for key, value in ours.items() if not key.startswith(MEASURED)} == {
-            key: value for key, value in theirs.items() if not key.startswith(MEASURED)
-        }
+    broken.dies_and_goes_on(after_step=2)
+    assert broken.unmeasured() == left_alone.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))

@@ -1,11 +1,9 @@
 """RLPR for real (Ray, vLLM, FSDP2): measured as by a plain forward pass, trained, killed, gone on with to the bit."""
 
-import json
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -16,8 +14,6 @@ from recipes.spelled_sums.problems import TASK
 from recipes.starts.make import make
 from recipes.starts.read import read_problems
 from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_dynamic_sampling import steps
-from tests.integration.test_faults import MEASURED, failed
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -91,10 +87,6 @@ class Plain:
         return float(logits.softmax(-1).gather(-1, torch.tensor(answered)[:, None]).mean())
 
 
-def samples(run: RealRun, step: int) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (run.folder / f"samples/train/{step}.jsonl").open()]
-
-
 def test_baselines_are_those_of_a_plain_forward_pass(start: Path) -> None:
     plain, found = Plain(start), read_baseline_file(baseline_file(start / "test.parquet")).problems
     problems = read_problems(start / "test.parquet")
@@ -105,7 +97,7 @@ def test_baselines_are_those_of_a_plain_forward_pass(start: Path) -> None:
 
 def check_first_step(run: RealRun, start: Path) -> None:
     """What is measured in the first step, by the model that the run begins with; and what is made of it."""
-    plain, rows = Plain(start), samples(run, 1)
+    plain, rows = Plain(start), run.samples(1)
     assert len(rows) == PROMPTS * 4
     probabilities = []
     for row in rows:
@@ -115,25 +107,25 @@ def check_first_step(run: RealRun, start: Path) -> None:
         assert row["correctness"] == pytest.approx(score, abs=1e-4)
     assert sum(OPENS in row["output"] for row in rows) > 0.9 * len(rows)
     mean = sum(probabilities) / len(rows)
-    assert steps(run)[0]["pacs/reward/probability/mean"] == pytest.approx(mean, abs=1e-4)
+    assert run.training_steps()[0]["pacs/reward/probability/mean"] == pytest.approx(mean, abs=1e-4)
 
 
 def test_vllm_measures_what_a_plain_forward_pass_does(left_alone: RealRun, start: Path) -> None:
     check_first_step(left_alone, start)
     # The reference answer stands in the place of the sampled one.
-    rows = [row for row in samples(left_alone, 1) if OPENS in row["output"]]
+    rows = [row for row in left_alone.samples(1) if OPENS in row["output"]]
     assert sum(row["output"].endswith(OPENS + row["gts"]) for row in rows) == len(rows)
 
 
 def test_each_step_rewards_and_leaves_groups_out(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
         assert line["pacs/rlpr/answered_fraction"] > 0.9
         assert 0.8 < line["pacs/rlpr/answer_probability_mean"] <= 1
         assert 0 < line["pacs/std_filter/usual_mean"] < 1
-    rows = samples(left_alone, 1)
+    rows = left_alone.samples(1)
     rewards = [0.9 * row["correctness"] + 0.1 * row["format"] for row in rows]
     assert lines[0]["critic/rewards/mean"] == pytest.approx(sum(rewards) / len(rewards))
     dropped = [line["pacs/std_filter/dropped_count"] for line in lines]
@@ -143,15 +135,8 @@ def test_each_step_rewards_and_leaves_groups_out(left_alone: RealRun) -> None:
 
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
-    run = broken.start()
-    run.wait_for(lambda: run.training(after_step=2))
-    run.find("ray::TaskRunnerV1").kill()
-    failed(run, "the trainer died")
-    broken.train()
-    for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):
-        assert {key: value for key, value in ours.items() if not key.startswith(MEASURED)} == {
-            key: value for key, value in theirs.items() if not key.startswith(MEASURED)
-        }
+    broken.dies_and_goes_on(after_step=2)
+    assert broken.unmeasured() == left_alone.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
 
 
@@ -160,9 +145,9 @@ def test_verls_grpo_trains_on_it_too(start: Path, tmp_path: Path) -> None:
     run.train()
     check_first_step(run, start)
     # What was sampled is shown, and its answer is another than the reference in most rows.
-    rows = samples(run, 1)
+    rows = run.samples(1)
     assert any(not row["output"].endswith(f"{OPENS}{row['gts']}}}") for row in rows)
-    lines = steps(run)
+    lines = run.training_steps()
     assert sum(line["pacs/std_filter/dropped_count"] for line in lines) > 0
     assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
     # An answer without a gradient was generated, too.

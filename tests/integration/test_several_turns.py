@@ -1,6 +1,5 @@
 """Responses of several turns with a tool for real (Ray, vLLM, FSDP2): killed, and gone on with to the bit."""
 
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,8 +9,6 @@ import pytest
 from pacs.rewards.registry import PATH
 from recipes.arithmetic.tokenizer import END
 from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_dynamic_sampling import steps
-from tests.integration.test_faults import MEASURED, failed
 from tests.integration.tool_task import make_tool_task, tool_tokenizer
 from tests.metrics.page import find
 
@@ -60,16 +57,12 @@ def broken(tools: Path, tmp_path: Path) -> Iterator[RealRun]:
     run.end()
 
 
-def samples(run: RealRun, step: int) -> list[dict]:
-    return [json.loads(line) for line in (run.folder / f"samples/train/{step}.jsonl").open()]
-
-
 def test_conversations_are_graded_by_their_last_turn_and_counted(left_alone: RealRun) -> None:
-    lines, tokenizer = steps(left_alone), tool_tokenizer()
+    lines, tokenizer = left_alone.training_steps(), tool_tokenizer()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
-        rows = samples(left_alone, line["step"])
+        rows = left_alone.samples(line["step"])
         assert len(rows) == PROMPTS * N
         written = 0
         for row in rows:
@@ -91,19 +84,12 @@ def test_conversations_are_graded_by_their_last_turn_and_counted(left_alone: Rea
         assert line["pacs/gradient/skipped_count"] == 0
     assert max(line["pacs/turns/calls_mean"] for line in lines) > 0.3
     assert {round(line["pacs/turns/cut_fraction"] * PROMPTS * N) for line in lines} - set(range(17)) == set()
-    assert END not in samples(left_alone, 1)[0]["output"]
+    assert END not in left_alone.samples(1)[0]["output"]
 
 
 def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: RealRun, broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=1))
-    start.find("ray::TaskRunnerV1").kill()
-    failed(start, "the trainer died")
-    broken.train()
-    for ours, theirs in zip(steps(broken), steps(left_alone), strict=True):
-        assert {key: value for key, value in ours.items() if not key.startswith(MEASURED)} == {
-            key: value for key, value in theirs.items() if not key.startswith(MEASURED)
-        }
+    broken.dies_and_goes_on(after_step=1)
+    assert broken.unmeasured() == left_alone.unmeasured()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
     assert not equal(left_alone.policy(STEPS), left_alone.policy(STEPS - 1))
 
@@ -111,6 +97,6 @@ def test_a_run_that_is_killed_in_a_step_goes_on_to_the_same_weights(left_alone: 
 def test_grpo_trains_on_them_too(tools: Path, tmp_path: Path) -> None:
     run = make_run(tools, tmp_path / "grpo", "trainer.total_training_steps=1", algorithm="grpo")
     run.train()
-    (line,) = steps(run)
+    (line,) = run.training_steps()
     assert line["pacs/turns/calls_mean"] > 0.3
     assert line["actor/grad_norm"] > 0

@@ -6,9 +6,8 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal
-from tests.integration.test_dars import graded, samples, steps, unmeasured
-from tests.integration.test_faults import failed
+from tests.integration.real_run import REPEATABLE_BASELINE, RealRun, equal, failed
+from tests.integration.test_dars import graded
 from tests.metrics.page import find
 
 #: A run takes a minute or two.
@@ -50,7 +49,7 @@ def test_completions_are_trained_as_groups_and_a_kill_changes_nothing(
     trained_on: RealRun, task: Path, tmp_path: Path
 ) -> None:
     trained_on.train()
-    lines = steps(trained_on)
+    lines = trained_on.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     for line in lines:
@@ -72,7 +71,7 @@ def test_completions_are_trained_as_groups_and_a_kill_changes_nothing(
         broken.train()
     finally:
         broken.end()
-    assert unmeasured(broken) == unmeasured(trained_on)
+    assert broken.unmeasured() == trained_on.unmeasured()
     assert equal(trained_on.policy(STEPS), broken.policy(STEPS))
 
 
@@ -84,7 +83,7 @@ def broken(task: Path, tmp_path: Path) -> Iterator[RealRun]:
 
 
 def test_steps_are_valued_and_what_that_takes_is_counted(left_alone: RealRun) -> None:
-    lines = steps(left_alone)
+    lines = left_alone.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     completions = 0.0
@@ -117,6 +116,6 @@ def test_a_run_that_is_killed_among_completions_goes_on_to_the_same_weights(
     start.find("ray::VineRollouts").kill()
     failed(start, "agent-loop worker 0 died")
     broken.train()
-    assert unmeasured(left_alone) == unmeasured(broken)
-    assert samples(left_alone) == samples(broken)
+    assert left_alone.unmeasured() == broken.unmeasured()
+    assert left_alone.all_samples() == broken.all_samples()
     assert equal(left_alone.policy(STEPS), broken.policy(STEPS))
