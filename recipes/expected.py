@@ -71,6 +71,10 @@ def blocks() -> dict[str, str]:
         "out_of_domain": _block(
             _out_of_domain(), [_sampling(LARGE, ["gpqa_diamond"], len(METHODS), OUT_OF_DOMAIN_SAMPLES)]
         ),
+        "genac_qwen3_8b": _block(
+            _genac(),
+            [_training(name, "genac_qwen3_8b") for name in ("genac", "vcppo", "grpo", "rloo")],
+        ),
         "diversity": _block(_diversity(), [_sampling(SMALL, AIME, 3), _sampling(LARGE, AIME, 3)]),
     }
 
@@ -148,6 +152,22 @@ def _diversity() -> str:
         for method, values in methods.items()
     ]
     return table([paper["unit"], *tasks], rows)
+
+
+def _genac() -> str:
+    """The tables of another paper, as it prints them."""
+    paper = json.loads((FOLDER / "genac_qwen3_8b" / "paper.json").read_text(encoding="utf-8"))
+    heads = {
+        "accuracy": "accuracy, % (Table 1; mean of 16 samples)",
+        "stages": "MSE of the values (Table 2)",
+        "shift": "MSE of the values (Table 4)",
+        "sizes": "critic (Table 6)",
+    }
+    tables = []
+    for name, head in heads.items():
+        rows = [[row, *map(str, cells)] for row, cells in paper[name]["rows"].items()]
+        tables.append(table([head, *paper[name]["columns"]], rows))
+    return "\n\n".join(tables)
 
 
 @cache

@@ -10,7 +10,7 @@ from omegaconf import OmegaConf
 from pacs.base.errors import UserError
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.run_folder import RunFolder
-from pacs.checkpoints.folder import CONFIG, Checkpoint, newest_checkpoint, read_checkpoint
+from pacs.checkpoints.folder import CONFIG, CRITIC, Checkpoint, newest_checkpoint, read_checkpoint
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Source:
         run: folder of the run it belongs to, if it still lies where it was written.
         config: the run's resolved settings, empty if the checkpoint has none.
         passed_over: why newer checkpoints were not taken, a sentence each.
-        part: of the checkpoint: the policy, or a critic that writes text.
+        part: of the checkpoint: the policy, or the critic.
     """
 
     checkpoint: Checkpoint
@@ -30,6 +30,11 @@ class Source:
     config: Mapping[str, Any]
     passed_over: list[str]
     part: Literal["actor", "critic"] = "actor"
+
+    @property
+    def has_value_head(self) -> bool:
+        """Whether the part is a critic of PPO's, and not one that writes text."""
+        return self.part == "critic" and "genac" not in self.config
 
     @property
     def actor(self) -> Path:
@@ -74,8 +79,8 @@ def find_source(path: Path, part: Literal["actor", "critic"] = "actor") -> Sourc
         run = f"the folder of a run with {RunFolder.CHECKPOINTS}/"
         raise UserError(f"{path} is neither a checkpoint (a folder global_step_N) nor {run}")
     config = _read_config(checkpoint.folder / CONFIG)
-    if part == "critic" and "genac" not in config:
-        raise UserError(f"--part critic: {checkpoint.folder} has no critic that writes text, as a run of GenAC has")
+    if part == "critic" and not (checkpoint.folder / CRITIC).is_dir():
+        raise UserError(f"--part critic: {checkpoint.folder} has none, as runs of PPO, VC-PPO and GenAC have")
     return Source(checkpoint, checkpoint.folder.parent.parent, config, passed_over, part)
 
 

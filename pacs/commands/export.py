@@ -1,6 +1,6 @@
-"""Merge the shards of a checkpoint's policy, or of GenAC's critic, into a Hugging Face folder for transformers and
-vLLM: weights, config, tokenizer, chat template, generation config and a model card. The command needs no GPU, whatever
-wrote the checkpoint, and memory for about one copy of the model. DIR is written completely or not at all.
+"""Merge the shards of a checkpoint's policy, or of its critic, into a Hugging Face folder for transformers and vLLM:
+weights, config, tokenizer, chat template, generation config and a model card. The command needs no GPU, whatever wrote
+the checkpoint, and memory for about one copy of the model. DIR is written completely or not at all.
 
 examples:
   pacs export outputs/pacs/qwen3_8b-pacs --out exported
@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     about = "a folder global_step_N, or a run's folder, for its newest complete checkpoint"
     parser.add_argument("checkpoint", type=Path, metavar="CHECKPOINT", help=about)
-    about = "the policy, or the critic of a GenAC run (default: actor)"
+    about = "the policy, or the critic of a run of GenAC, PPO or VC-PPO (default: actor)"
     parser.add_argument("--part", choices=("actor", "critic"), default="actor", help=about)
     parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write; must not exist")
     parser.add_argument("--dtype", choices=DTYPES, help="dtype of the weights (default: vLLM's in the run)")
@@ -46,6 +46,9 @@ def main(args: argparse.Namespace) -> int:
     evaluations = find_evaluations(source, args.evaluation) if args.part == "actor" else []
     parameters = export(source, args.out, dtype, list(map(card_section, evaluations)))
     print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
+    if source.has_value_head:
+        print(f"its values of states: pacs genac value-bench ACTOR --value-head {args.out} (--help says how)")
+        return 0
     # vLLM takes a dtype of 16 bits by itself if the weights have 32.
     print(f"load it: vllm serve {args.out}" + (" --dtype float32" if dtype == "float32" else ""))
     return 0

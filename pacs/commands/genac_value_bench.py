@@ -5,7 +5,8 @@ samples from there. Reported are the mean squared error without the noise of tha
 Give several sets, also some that the critic was not trained for.
 
 The critics are compared with two baselines: the success rate for all states, and the value of its problem for each
-state. --values adds a critic that is not a language model: a file with its values of the states in DIR/states.
+state. --value-head adds critics of PPO or VC-PPO (`pacs export --part critic`). --values adds any other: a file
+with its values of the states in DIR/states.
 
 Repeating the command resumes it, and more critics may be added. DIR/responses and DIR/continuations are evaluations;
 `pacs evaluate show` prints their samples. Continuations cost the most: states times --continuations, each the remainder
@@ -52,6 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "where DIR/TASK/test.parquet is, or will be prepared (default: data)"
     add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
     add("--critic", nargs="+", type=name, default=[], metavar="MODEL", help="folders of generative critics")
+    about = "folders of critics with a value head, as PPO and VC-PPO train them"
+    add("--value-head", nargs="+", type=name, default=[], metavar="MODEL", help=about)
     add("--values", nargs="+", type=path, default=[], metavar="FILE", help="values of other critics, as JSON lines")
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the benchmark, new or to be resumed")
     states = parser.add_argument_group("states (fixed once a folder exists)")
@@ -132,6 +135,7 @@ def main(args: argparse.Namespace) -> int:
             actor=actor,
             asking=Asking(template_named(args.template), args.model_size, args.success_rate),
             critics=args.critic,
+            value_heads=args.value_head,
             values=args.values,
             critic_sampling=replace(sampling, max_tokens=args.critic_tokens, token_entropy=False, reasoning=None),
             states=args.states,

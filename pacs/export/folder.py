@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from safetensors import SafetensorError
-from transformers import AutoModelForCausalLM, PreTrainedModel
+from transformers import PreTrainedModel
 from transformers.utils.logging import tqdm
 
 from pacs.base.errors import UserError
@@ -17,7 +17,7 @@ from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import write_sums
 from pacs.export.adapters import split_adapters
 from pacs.export.card import model_card
-from pacs.export.model import check_shards, empty_model, own_parameters
+from pacs.export.model import auto_class, check_shards, empty_model, own_parameters
 from pacs.rewards.configured import FILE, write_reward
 from pacs.rewards.reasoning import SETTING
 from pacs.verl_keys.names import REWARD_FUNCTION
@@ -51,7 +51,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
     """
     if out.exists():
         raise UserError(f"{out} exists already: give another --out, or remove it")
-    model = empty_model(source.huggingface, getattr(torch, dtype))
+    model = empty_model(source.huggingface, getattr(torch, dtype), value_head=source.has_value_head)
     parameters = own_parameters(model)
     card = model_card(source, dtype, evaluations)
     place = next(folder for folder in out.absolute().parents if folder.is_dir())
@@ -75,7 +75,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
         (aside / "README.md").write_text(card, encoding="utf-8")
         if source.part == "actor" and (reward := source.setting(REWARD_FUNCTION)) is not None:
             write_reward(reward, aside, source.setting(SETTING))
-        verify(aside, model)
+        verify(aside, model, value_head=source.has_value_head)
         # mkdtemp's folders and safetensors' files are private.
         aside.chmod(0o755)
         for weights in aside.glob("*.safetensors"):
@@ -101,14 +101,14 @@ def check_space(place: Path, model: PreTrainedModel, huggingface: Path) -> None:
         raise UserError(f"{place}: {short}: make room, or give an --out on another disk")
 
 
-def verify(folder: Path, model: PreTrainedModel) -> None:
+def verify(folder: Path, model: PreTrainedModel, *, value_head: bool = False) -> None:
     """Open the folder as transformers loads it, without reading the values.
 
     Raises:
         UserError: If a parameter is missing, too many or of another shape, or the dtype is not that of `model`.
         SafetensorError: If a file of weights is not whole.
     """
-    loaded, report = AutoModelForCausalLM.from_pretrained(
+    loaded, report = auto_class(value_head=value_head).from_pretrained(
         folder, device_map="meta", ignore_mismatched_sizes=True, output_loading_info=True
     )
     problems = {kind: found for kind, found in report.items() if found}

@@ -2,24 +2,32 @@
 
 from collections.abc import Collection
 from pathlib import Path
+from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedModel
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForTokenClassification, PreTrainedModel
 
 from pacs.base.errors import UserError
 from pacs.checkpoints.merge import local_part
 
 
-def empty_model(huggingface: Path, dtype: torch.dtype) -> PreTrainedModel:
+def auto_class(*, value_head: bool) -> Any:
+    """What transformers makes the model by; one of PPO's critics classifies each token with one label, its value."""
+    return AutoModelForTokenClassification if value_head else AutoModelForCausalLM
+
+
+def empty_model(huggingface: Path, dtype: torch.dtype, *, value_head: bool = False) -> PreTrainedModel:
     """The model of a config, without memory for its parameters.
 
     Raises:
-        UserError: If the config is missing or of a model that transformers does not know as a causal language model.
+        UserError: If the config is missing or of a model that transformers does not know as one of that kind.
     """
     try:
-        config = AutoConfig.from_pretrained(huggingface, trust_remote_code=False)
+        config = AutoConfig.from_pretrained(
+            huggingface, trust_remote_code=False, **({"num_labels": 1} if value_head else {})
+        )
         with torch.device("meta"):
-            return AutoModelForCausalLM.from_config(config, dtype=dtype)
+            return auto_class(value_head=value_head).from_config(config, dtype=dtype)
     except (OSError, ValueError) as error:
         raise UserError(f"{huggingface}: {' '.join(str(error).split())}") from error
 

@@ -144,6 +144,8 @@ PUBLISHED = {
     "meta-llama/Llama-3.2-1B-Instruct": Architecture(2048, 8192, 16, 32, 8, 64, 128256, True, False),
     "meta-llama/Llama-3.2-3B-Instruct": Architecture(3072, 8192, 28, 24, 8, 128, 128256, True, False),
 }
+# Qwen3's base models have the sizes of those that were trained further from them.
+PUBLISHED |= {f"{name}-Base": shape for name, shape in PUBLISHED.items() if re.fullmatch(r"Qwen/Qwen3-[\d.]+B", name)}
 
 
 def find_architecture(path: str) -> Architecture:

@@ -11,7 +11,7 @@ import torch
 from omegaconf import OmegaConf
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from transformers import AutoConfig
+from transformers import AutoConfig, AutoModelForTokenClassification
 
 from pacs.base.errors import UserError
 from pacs.checkpoints.folder import seal
@@ -271,6 +271,26 @@ def test_the_critic_of_a_run_of_genac_is_exported(run: Path, tmp_path: Path, cap
     assert "base_model: some/critic" in card
 
 
-def test_a_run_without_a_critic_that_writes_text_has_none_to_export(run: Path, tmp_path: Path, capsys: Capture):
+def test_the_value_head_of_a_run_of_ppo_is_exported(run: Path, tmp_path: Path, capsys: Capture):
+    """Its values are those of the critic's weights; the config that verl saves says nothing of a head."""
+    checkpoint = checkpoint_of(run)
+    shutil.copytree(checkpoint / "actor", checkpoint / "critic")
+    config = AutoConfig.from_pretrained(checkpoint / "critic/huggingface", num_labels=1)
+    torch.manual_seed(0)
+    critic = AutoModelForTokenClassification.from_config(config).eval()
+    torch.save(critic.state_dict(), checkpoint / "critic/model_world_size_1_rank_0.pt")
+    seal(checkpoint, step=STEP, ranks=1)
+    out = tmp_path / "out"
+    assert run_command(run, "--part", "critic", "--out", out, "--dtype", "float32") == 0
+    assert "--value-head" in capsys.readouterr().out
+    exported = AutoModelForTokenClassification.from_pretrained(out).eval()
+    assert exported.config.architectures[0].endswith("ForTokenClassification")
+    assert exported.config.num_labels == 1
+    tokens = torch.tensor([[1, 2, 3, 4]])
+    assert torch.equal(exported(tokens).logits, critic(tokens).logits)
+    assert exported(tokens).logits.shape == (1, 4, 1)
+
+
+def test_a_run_without_a_critic_has_none_to_export(run: Path, tmp_path: Path, capsys: Capture):
     assert run_command(run, "--part", "critic", "--out", tmp_path / "out") == 2
-    assert_refused(capsys, tmp_path, "--part critic", "has no critic that writes text")
+    assert_refused(capsys, tmp_path, "--part critic", "as runs of PPO, VC-PPO and GenAC have")

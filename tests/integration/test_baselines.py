@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from pacs import cli
 from pacs.checkpoints.folder import read_checkpoint
 from pacs.integration.schema import BASELINES
 from tests.integration.real_run import REPEATABLE_BASELINE, START_SECONDS, RealRun, equal
@@ -69,6 +70,9 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         assert equal(run.policy(STEPS - 1), load_file(task / "model" / "model.safetensors"))
     if algorithm in ("ppo", "vcppo"):
         assert not equal(run.policy(STEPS, "critic"), run.policy(STEPS - 1, "critic"))
+        exported = ["export", str(checkpoint.folder), "--part", "critic", "--out", str(tmp_path / "critic")]
+        assert cli.main([*exported, "--dtype", "float32"]) == 0
+        assert equal(run.policy(STEPS, "critic"), load_file(tmp_path / "critic" / "model.safetensors"))
     if algorithm == "dapo":  # validation tells right from wrong, whatever was taken off for length
         validated = [json.loads(line) for line in (run.folder / f"samples/validation/{STEPS}.jsonl").open()]
         assert lines[-1]["val-core/sums/reward/mean@8"] == pytest.approx(

@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from hydra import compose, initialize_config_dir
+from hydra import compose, initialize_config_dir, initialize_config_module
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
@@ -17,6 +17,7 @@ from pacs.commands import sweep
 from pacs.commands.data_prepare import make_request
 from pacs.evaluation.reported import FILE, reported
 from pacs.evaluation.tasks import parse_tasks
+from pacs.integration.plain_sft import DEFAULTS
 from pacs.sweeps.definition import read_sweep
 from pacs.sweeps.grid import plan_runs
 from pacs.sweeps.train import evaluation_folder
@@ -25,7 +26,7 @@ from recipes.expected import BEGIN, END, FOLDER, blocks, replaced
 ROOT = FOLDER.parent
 RECIPES = (
     "qwen3_4b", "qwen3_8b", "baselines", "ablation_beta", "ablation_score", "ablation_weight", "ablation_reference",
-    "out_of_domain", "diversity",
+    "out_of_domain", "diversity", "genac_qwen3_8b",
 )  # fmt: skip
 MAP = (ROOT / "docs" / "sweeps.md").read_text().partition("\n## Reproducing the paper\n")[2]
 #: Recipes that the paper has no numbers of.
@@ -147,6 +148,11 @@ def test_the_command_can_be_given(command: str) -> None:
             assert (ROOT / (module.replace(".", "/") + ".py")).is_file()
         case ["pacs", "train", "--config-name", name, "--cfg", "job", "--resolve", *rest]:
             compose_first(name, *rest)
+        case ["pacs", "train", "--config-name", name, *rest]:
+            compose_first(name, *rest)
+        case ["torchrun", "--standalone", "--nproc-per-node", "8", "-m", "pacs.integration.plain_sft", *overrides]:
+            with initialize_config_module("verl.trainer.config", version_base=None):
+                compose("sft_trainer_engine", overrides=[*DEFAULTS, *overrides])
         case ["pacs", "train", *rest]:
             compose_first("pacs", *(word for word in rest if word != "--dry-run"))
         case ["pacs", *rest]:

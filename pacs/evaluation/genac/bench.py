@@ -18,13 +18,15 @@ from pacs.base import locks
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, read_lines, told_apart
 from pacs.data.template import load_tokenizer
-from pacs.evaluation.evaluate import Asked, evaluate
+from pacs.evaluation.evaluate import Asked, encode, evaluate
 from pacs.evaluation.folder import read_task
 from pacs.evaluation.genac.continuing import go_on
-from pacs.evaluation.genac.critic import Critic, StateSet, ask, found_critic
+from pacs.evaluation.genac.critic import Critic, StateSet, Trace, ask, found_critic
 from pacs.evaluation.genac.quality import Known, Predictor, SetResult, result_of
 from pacs.evaluation.genac.states import Cuts, State, choose_candidates, choose_states, read_states, write_states
 from pacs.evaluation.genac.templates import Asking
+from pacs.evaluation.genac.value_head import found_head, head_values
+from pacs.evaluation.model import find_model
 from pacs.evaluation.process import StopRequest
 from pacs.evaluation.sample import GradedTask
 from pacs.evaluation.settings import Sampling, read_settings
@@ -42,6 +44,7 @@ class Bench:
         actor: its responses, tasks and sampling; `out` is the bench's folder.
         asking: what critics are asked.
         critics: models, as they were named.
+        value_heads: critics with a value head, as they were named.
         values: files of values of other critics.
         critic_sampling: of traces.
         chat: critics are asked in their chat templates.
@@ -54,6 +57,7 @@ class Bench:
     actor: Asked
     asking: Asking
     critics: Sequence[str]
+    value_heads: Sequence[str]
     values: Sequence[Path]
     critic_sampling: Sampling
     states: int
@@ -81,9 +85,12 @@ def bench(asked: Bench, stop: StopRequest) -> dict[str, SetResult]:
         )
     for model in asked.critics:
         found_critic(model, asked.critic_sampling.max_tokens, chat=asked.chat)
-    named = dict(zip(_names(asked.critics), asked.critics, strict=True))
+    actor = str(find_model(asked.actor.model).folder)
+    names = _names([*asked.critics, *asked.value_heads])
+    critics, heads = names[: len(asked.critics)], names[len(asked.critics) :]
+    folders = [found_head(given, actor) for given in asked.value_heads]
     others = {file.stem: _read_values(file) for file in asked.values}
-    if twice := named.keys() & others.keys():
+    if twice := {*names} & others.keys():
         raise UserError(f"--values: {', '.join(sorted(twice))} is a critic's name too: give the file another")
     responses = replace(asked.actor, out=out / RESPONSES)
     evaluate(responses, stop)
@@ -98,11 +105,15 @@ def bench(asked: Bench, stop: StopRequest) -> dict[str, SetResult]:
             for task, one in known.items()
         }
         predictors: dict[str, Predictor] = {}
-        for name, model in named.items():
-            actor = read_settings(responses.out).model.folder
+        for name, model in zip(critics, asked.critics, strict=True):
             critic = Critic(model, asked.asking, actor, asked.critic_sampling, asked.actor.options, asked.chat)
             traces = ask(critic, sets, out / CRITICS / f"{name}.jsonl", out.absolute() / LOGS / name, stop)
-            predictors[name] = {(trace.task, trace.state): trace.value for trace in traces}
+            predictors[name] = _by_state(traces)
+        if heads:
+            problems = {task: read_task(responses.out, task).problems for task in sets}
+            prompts, _, _ = encode(find_model(actor), problems, asked.actor.sampling)
+            for name, folder in zip(heads, folders, strict=True):
+                predictors[name] = _by_state(head_values(folder, prompts, sets, out / CRITICS / f"{name}.jsonl"))
     predictors |= others
     return {task: result_of(task, one, predictors) for task, one in known.items()}
 
@@ -163,6 +174,10 @@ def _names(critics: Sequence[str]) -> list[str]:
     """Of the critics, for files and tables."""
     names = told_apart([Path(critic) for critic in critics]) if critics else []
     return [name.replace("/", "_") for name in names]
+
+
+def _by_state(traces: Sequence[Trace]) -> Predictor:
+    return {(trace.task, trace.state): trace.value for trace in traces}
 
 
 def _read_values(file: Path) -> Predictor:

@@ -63,7 +63,7 @@ class Critic:
 
 @dataclass(frozen=True)
 class Trace:
-    """What a critic says of a state; `value` is None where that cannot be read."""
+    """What a critic says of a state; `value` is None where that cannot be read. A value head says no text."""
 
     task: str
     state: str
@@ -100,7 +100,7 @@ def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, st
         "sampling": asdict(critic.sampling),
         "chat": critic.chat,
     }
-    store = _Store(file, about)
+    store = TraceStore(file, about)
     prompts = critic_prompts(critic, model, sets)
     longest = max(map(len, prompts.values())) + critic.sampling.max_tokens
     if longest > limit:
@@ -116,7 +116,11 @@ def ask(critic: Critic, sets: Mapping[str, StateSet], file: Path, logs: Path, st
     sampling = critic.sampling
     sampling = Sampling(**asdict(sampling) | {"dtype": dtype if sampling.dtype == "auto" else sampling.dtype})
     settings = EngineSettings(str(model.folder), longest, sampling, critic.options, UNMARKED)
-    drain(settings, logs, queue, lambda done: store.add(asked[done.id], done), stop, unit="states")
+
+    def keep(done: Finished) -> None:
+        store.add(Trace(*asked[done.id], read_value(done.response), done.tokens, done.response))
+
+    drain(settings, logs, queue, keep, stop, unit="states")
     return [store.known[key] for key in prompts]
 
 
@@ -167,7 +171,7 @@ def critic_prompts(critic: Critic, model: Model, sets: Mapping[str, StateSet]) -
     return prompts
 
 
-class _Store:
+class TraceStore:
     """Traces on disk; those of another critic or another question are thrown away.
 
     Args:
@@ -187,8 +191,7 @@ class _Store:
         if not lines:
             self._writer.write(about)
 
-    def add(self, key: tuple[str, str], finished: Finished) -> None:
+    def add(self, trace: Trace) -> None:
         """Keep what the critic has said of a state."""
-        trace = Trace(*key, read_value(finished.response), finished.tokens, finished.response)
-        self.known[key] = trace
+        self.known[trace.task, trace.state] = trace
         self._writer.write(asdict(trace))

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from transformers import AutoTokenizer
+import torch
+from transformers import AutoModelForTokenClassification, AutoTokenizer
 
 from pacs import cli
 from pacs.algorithm.genac import SHIPPED
@@ -319,3 +320,50 @@ def test_a_candidate_that_has_ended_is_worth_its_outcome(
     assert all(state.outcome == expected(state.text) for state in ended)
     asked = sum(name == "actor" for name, _ in fake.asked)
     assert asked == 6 + K * (len(states) + len(candidates) - len(ended))
+
+
+def test_a_value_head_is_read_at_the_last_token_of_a_state(
+    bench: Any, fake: Engines, actor: Path, tmp_path: Path
+) -> None:
+    """Its values are those of a pass over a longer text, at that place: nothing later is read."""
+    head = write_head(tmp_path / "ppo", actor)
+    assert bench("--value-head", tmp_path / "ppo")[0] == 0
+    out = tmp_path / "bench"
+    qualities = json.loads((out / "value_bench.json").read_text())["sums"]["qualities"]
+    assert list(qualities) == [RATE, INITIAL, "critic", "ppo"]
+    lines = [json.loads(line) for line in (out / "critics" / "ppo.jsonl").read_text().splitlines()[1:]]
+    values = {(line["task"], line["state"]): line["value"] for line in lines}
+    assert len({*values.values()}) > len(values) / 2
+    later = fake.tokenizer.encode("bad \n", add_special_tokens=False)
+    for task in ("sums", "others"):
+        problems = {problem.id: problem.prompt for problem in read_task(out / "responses", task).problems}
+        for state in [s for kind in ("", ".candidates") for s in read_states(out / f"states/{task}{kind}.jsonl")]:
+            prompt = fake.tokenizer.apply_chat_template(
+                problems[state.problem], add_generation_prompt=True, return_dict=False
+            )
+            read = [*prompt, *state.tokens]
+            with torch.no_grad():
+                expected = head(input_ids=torch.tensor([read + later])).logits[0, len(read) - 1, 0]
+            assert values.pop((task, state.id)) == pytest.approx(float(expected), abs=1e-5)
+    assert values == {}
+    again = bench("--value-head", tmp_path / "ppo")[1]
+    assert f"{len(lines):,} states, {len(lines):,} of them are valued" in again
+
+
+def test_a_folder_without_a_value_head_is_refused(bench: Any, fake: Engines, actor: Path, tmp_path: Path) -> None:
+    status, said = bench("--value-head", actor)
+    assert (status, "has no value head: give what `pacs export --part critic`" in said) == (2, True)
+    write_head(tmp_path / "ppo", actor)
+    tokenizer = AutoTokenizer.from_pretrained(actor)
+    tokenizer.add_tokens(["<more>"])
+    tokenizer.save_pretrained(tmp_path / "ppo")
+    status, said = bench("--value-head", tmp_path / "ppo")
+    assert (status, "has other tokens than the actor" in said) == (2, True)
+
+
+def write_head(folder: Path, model: Path) -> Any:
+    torch.manual_seed(0)
+    head = AutoModelForTokenClassification.from_pretrained(model, num_labels=1, dtype=torch.float32).eval()
+    head.save_pretrained(folder)
+    AutoTokenizer.from_pretrained(model).save_pretrained(folder)
+    return head

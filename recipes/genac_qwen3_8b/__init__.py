@@ -1,0 +1,1 @@
+"""GenAC at the size of its paper."""
