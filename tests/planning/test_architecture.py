@@ -52,6 +52,9 @@ def test_parameters_are_those_of_the_real_model(shape: Architecture) -> None:
 def test_published_totals() -> None:
     """Their reports and model cards name the models by these, rounded."""
     billions = {name: round(shape.parameters / 1e9, 1) for name, shape in PUBLISHED.items()}
+    bases = {name.removesuffix("-Base"): billions.pop(name) for name in [*billions] if name.endswith("-Base")}
+    assert bases == {name: billions[name] for name in bases}
+    assert len(bases) == 5
     assert billions == {
         "Qwen/Qwen3-0.6B": 0.6,
         "Qwen/Qwen3-1.7B": 1.7,
