@@ -179,7 +179,7 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     problems = []
     own_class = "." in str(OmegaConf.select(config, METHOD))
     for key in dict.fromkeys(new_key(str(override.key_or_group)) for override in given if override not in groups):
-        words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
+        words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key), null="." in key)
         if words is not None and key not in names.NUMBER_OR_TEXT:
             problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
         elif not own_class and (field := _field(key)) and field not in (OmegaConf.select(plain, "method") or {}):
@@ -211,9 +211,9 @@ def _by_name(algorithm: str, otherwise: str = "") -> str:
     return f"there is none of this name; {choice}.{did_you_mean(algorithm, known)}"
 
 
-def _other_kind(default: Any, value: Any) -> str | None:
-    """What to use in the place of `value`, in words; None where its kind is the default's, or either is none."""
-    if default is None or value is None:
+def _other_kind(default: Any, value: Any, *, null: bool) -> str | None:
+    """What to use in the place of `value`, in words; None where its kind is the default's, or either may be none."""
+    if default is None or (value is None and null):
         return None
     if isinstance(default, DictConfig) and not isinstance(value, DictConfig):
         return f"it is a section: set a key in it ({', '.join(map(str, list(default)[:3]))}, ...)"

@@ -97,7 +97,6 @@ def test_either_spelling_is_the_same_run() -> None:
 
 def test_verl_s_own_algorithms_keep_them() -> None:
     given = {"rollout_is": "token", "rollout_is_threshold": "0.5_5.0"}
-    config, _ = compose_run(
-        "grpo", ["recipe=arithmetic", *(f"{VERLS}.{name}={value}" for name, value in given.items())]
-    )
+    words = [f"{VERLS}.{name}={value}" for name, value in given.items()]
+    config, _ = compose_run("grpo", ["recipe=arithmetic", *words])
     assert {name: OmegaConf.select(config, f"{VERLS}.{name}") for name in given} == given
