@@ -161,6 +161,7 @@ def test_a_generative_critic_does_not_go_on_from_a_run_without(tmp_path: Path) -
     assert "has no critic that writes text (genac)" in refusal(config)
     folder = tmp_path / "checkpoints/global_step_3"
     OmegaConf.save(config, folder / checkpoints.CONFIG, resolve=True)
+    checkpoints.seal(folder, step=3, ranks=1)
     assert choose_checkpoint(config) is not None
     assert "genac.template: instructions_first in the checkpoint, not set now" in refusal(composed(tmp_path))
 
