@@ -16,7 +16,7 @@ from omegaconf.errors import OmegaConfBaseException
 
 from pacs.base.errors import UserError, did_you_mean, nearest
 from pacs.base.moved_keys import move_old_section, new_key, renamed
-from pacs.base.paths import config_dir
+from pacs.base.paths import config_dir, verl_configs
 from pacs.base.redaction import BLANK, is_secret
 from pacs.verl_keys import names
 
@@ -155,11 +155,13 @@ def override_problems(words: Sequence[str]) -> list[str]:
             shown = BLANK if is_secret(key) else f"{value} cannot be read ({str(error).splitlines()[0]})"
             problems.append(f"{key}: its value {shown}: put a text in quotes, \"{key}='...'\".")
             continue
-        group = config_dir() / str(override.key_or_group)
-        if not group.is_dir() or override.is_delete() or override.is_sweep_override():
+        if override.is_delete() or override.is_sweep_override() or isinstance(override.value(), str | list):
             continue
-        if not isinstance(override.value(), str | list | None):
-            problems.append(f"{word}: there are {', '.join(sorted(file.stem for file in group.glob('*.yaml')))}.")
+        name = str(override.key_or_group)
+        if name in groups():
+            problems.append(f"{word}: there are {', '.join(groups()[name])}.")
+        elif Path(verl_configs(), name).is_dir():  # Hydra takes it for a group, too
+            problems.append(f"{word}: it is a section: set keys in it, as {name}.KEY=VALUE, or leave it out.")
     return problems
 
 
@@ -177,8 +179,8 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     problems = []
     own_class = "." in str(OmegaConf.select(config, METHOD))
     for key in dict.fromkeys(new_key(str(override.key_or_group)) for override in given if override not in groups):
-        words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key))
-        if words is not None:
+        words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key), null="." in key)
+        if words is not None and key not in names.NUMBER_OR_TEXT:
             problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
         elif not own_class and (field := _field(key)) and field not in (OmegaConf.select(plain, "method") or {}):
             problems += [other] if (other := _of_another_method(key, name)) else []
@@ -209,9 +211,9 @@ def _by_name(algorithm: str, otherwise: str = "") -> str:
     return f"there is none of this name; {choice}.{did_you_mean(algorithm, known)}"
 
 
-def _other_kind(default: Any, value: Any) -> str | None:
-    """What to use in the place of `value`, in words; None where its kind is the default's, or either is none."""
-    if default is None or value is None:
+def _other_kind(default: Any, value: Any, *, null: bool) -> str | None:
+    """What to use in the place of `value`, in words; None where its kind is the default's, or either may be none."""
+    if default is None or (value is None and null):
         return None
     if isinstance(default, DictConfig) and not isinstance(value, DictConfig):
         return f"it is a section: set a key in it ({', '.join(map(str, list(default)[:3]))}, ...)"

@@ -53,7 +53,7 @@ def _in_words(settings: type[Settings], error: ValidationError) -> str:
             words = {name: name for word in known_words if (name := "null" if word is type(None) else str(word))}
             return f"{key}={given} is not known{_hint(given, words, words)}: choose one of {', '.join(words)}"
         case "model_type":
-            return f"{key}={given!r} must be a mapping of settings, not {type(given).__name__}"
+            return f"{key}={_written(given)}: it is a section: set keys in it, or leave it out"
         case "value_error":
             return str(found["ctx"]["error"])
         case "bool_type":
@@ -61,7 +61,7 @@ def _in_words(settings: type[Settings], error: ValidationError) -> str:
         case "missing":
             wrong = f"{key} is needed and not there"
         case _:
-            wrong = f"{key}={given!r} {found['msg'].replace('Input should be', 'must be')}"
+            wrong = f"{key}={_written(given)} {found['msg'].replace('Input should be', 'must be')}"
     return wrong if field is None or field.description is None else f"{wrong}: {field.description}"
 
 
@@ -88,6 +88,10 @@ def _keys(settings: type[Settings], prefix: str) -> Iterator[tuple[str, str]]:
             sections.append((field.annotation, f"{prefix}.{name}"))
     for section, key in sections:
         yield from _keys(section, key)
+
+
+def _written(value: Any) -> str:
+    return "null" if value is None else repr(value)
 
 
 def _hint(word: object, known: Iterable[str], shown: Mapping[str, str]) -> str:

@@ -55,7 +55,7 @@ def read_workload(
     mini_batches = -(-prompts // keys.prompts_per_update(config))
     strategy = choose(config, most * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
     work = Workload(
-        algorithm=algorithm,
+        algorithm=algorithm if strategy is None else str(config.method.name),
         architecture=architecture,
         device=device,
         on_cpu=keys.device(config) == "cpu",

@@ -140,7 +140,7 @@ def traffic_line(work: Workload) -> str:
         parts = weight_sync_seconds(work)
         line += " (" + ", ".join(f"{name} {seconds:.2f} s" for name, seconds in parts.items()) + ", estimated)"
     line += f". A checkpoint: {_gib(saved_bytes(work))}"
-    kept = work.algorithm == "pacs" and work.reference in ("model", "adapters")
+    kept = work.strategy is not None and work.reference in ("model", "adapters")
     return f"{line}{', and the reference after a reset' * kept}."
 
 

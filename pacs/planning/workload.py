@@ -18,7 +18,7 @@ class Workload:
     """A training step.
 
     Attributes:
-        algorithm: `trainer.v1.trainer_mode`.
+        algorithm: `method.name` of a method of ours, or the name of verl's.
         ranks: training ranks, one a GPU.
         sequence_parallel: ranks that share a sequence.
         assumed_group: responses to a prompt in the mean, where the rollouts decide (DARS); else None.

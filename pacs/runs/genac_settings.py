@@ -41,9 +41,9 @@ class GenacSettings(_GenacSection):
     """
 
     #: What the critic reads: instructions_first, as_printed, or a file with a template.
-    template: str = "instructions_first"
+    template: str = Field(default="instructions_first", description="the name of a shipped template, or a file")
     #: The policy's size, as the critic is told it.
-    model_size: str = "8B"
+    model_size: str = Field(default="8B", min_length=1, description="a text, as 8B")
     #: Tokens of the template around a problem and a response, at most.
     template_tokens: int = Field(default=384, ge=1, description="a whole number of tokens")
     #: Tokens of a trace, the critic's reasoning and score, at most.

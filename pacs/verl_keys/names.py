@@ -32,6 +32,9 @@ REWARD_ARGUMENTS: Final = f"{REWARD_FUNCTION}.reward_kwargs"
 #: Of a Ray that runs already.
 RAY_ADDRESS: Final = "ray_kwargs.ray_init.address"
 
+#: A number by default, which may be a text.
+NUMBER_OR_TEXT: Final = ("algorithm.rollout_correction.rollout_is_threshold",)
+
 # What makes room in memory.
 _ACTOR, _ROLLOUT, _MODEL = "actor_rollout_ref.actor", "actor_rollout_ref.rollout", "actor_rollout_ref.model"
 #: GiB of vLLM's cache on a CPU.

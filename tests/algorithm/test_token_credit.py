@@ -225,7 +225,7 @@ def test_a_response_far_from_what_was_sampled_is_rejected(kind: Literal["truncat
     old = rollout + 0.3 * torch.randn(40, 9, generator=rng, dtype=torch.float64)
     mask = torch.rand(40, 9, generator=rng) < 0.7
     old[0, 0] = -torch.inf
-    config = CorrectionConfig(kind=kind, cap=1.5, sequence_cap=1.05)
+    config = CorrectionConfig(kind=kind, cap=1.5 if kind else 2.0, sequence_cap=1.05)
     found = correction_weights(old, rollout, mask, config)
     rejected = 0
     for i in range(40):

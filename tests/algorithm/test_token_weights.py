@@ -313,7 +313,7 @@ def test_what_a_weight_needs_has_to_be_there() -> None:
         ({"name": "kl_cov", "kl_cov": {"coefficient": 0}}, "coefficient=0 must be greater than 0: a number a"),
         ({"name": "pooled_entropy", "pooled_entropy": {"pooling": 2}}, "pooling=2 must be less than or equal to 1: a "),
         ({"name": "position", "position": {"last": 0}}, "last=0 must be greater than 0: a weight above 0, as 0.5"),
-        ("steer", "method.token_weight='steer' must be a mapping of settings, not str"),
+        ("steer", "method.token_weight='steer': it is a section"),
     ],
 )  # fmt: skip
 def test_wrong_settings_are_refused(section: Any, message: str) -> None:

@@ -14,21 +14,26 @@ from pacs.integration.checks.batch import engine_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.critic_section import of_critic, section_problems
 from pacs.integration.checks.models import config_or_problem, is_hub_name
+from pacs.integration.checks.pacs import QUANTIZED
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.vine import SINGLE_TURN
-from pacs.integration.checks.wording import spelled
+from pacs.integration.checks.wording import spelled, written
 from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.integration.schema import method_in
 from pacs.runs.genac_settings import GenacSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import (
     critic_section,
+    data_parallel_size,
     draws_more,
+    filters_groups,
     guides,
     has_adapters,
     has_generative_critic,
     longest_row,
     method,
+    prompts_per_step,
+    responses_per_prompt,
     sequence_parallel_size,
     values_steps,
 )
@@ -125,6 +130,18 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
     for key, there in given.items():
         if there:
             yield f"@{key}= is not tried with a critic that writes text: leave it out."
+    if filters_groups(config):
+        yield (
+            "@algorithm.filter_groups.enable=: the critic is told the pass rate of all responses, which is not that of "
+            "the groups that a filter leaves: leave it out."
+        )
+    responses, ranks = prompts_per_step(config) * responses_per_prompt(config), data_parallel_size(config)
+    if settings.updates_per_step * ranks > responses:
+        yield (
+            f"genac.updates_per_step={settings.updates_per_step}: each update takes the traces about a response on "
+            f"each rank ({ranks}), and a step has {responses} responses (@data.train_batch_size= times @rollout.n=): "
+            f"lower it to {max(responses // ranks, 1)} at most."
+        )
     if has_adapters(config):
         yield "@model.lora_rank= is not tried with a critic that writes text: leave it out."
     if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
@@ -133,6 +150,13 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "which is not tried: set reward.reward_model.enable_resource_pool=true."
         )
     of_critic = critic_section(config).rollout
+    for name in QUANTIZED:
+        value = OmegaConf.select(critic_section(config), name)
+        if value not in (None, False, "auto"):
+            yield (
+                f"genac.critic.{name}={written(value)} (the policy's, where it is not set): the traces would be of "
+                "another critic than the trained one, which nothing makes up for: leave it out, or set it to null."
+            )
     for key, all_of_it in (("top_p", 1), ("top_k", -1)):
         if of_critic[key] != all_of_it:
             yield (

@@ -61,13 +61,9 @@ NOT_HEEDED: Only = {
         "verl's punishment of length leaves rewards below 0, which are no labels (run.reward.overlong.weight is ours: "
         "docs/rewards.md)",
     ),
-    "algorithm.rollout_correction.rollout_is": (
-        (None,),
-        "this method takes none of verl's importance weights (method.update.correction.kind=truncate is ours)",
-    ),
-    "algorithm.rollout_correction.rollout_rs": (
-        (None,),
-        "this method takes none of verl's rejections (method.update.correction.sequence_cap is ours)",
+    "algorithm.rollout_correction.rollout_is_batch_normalize": (
+        (False,),
+        "this method's weights are not divided by their mean (method.update.correction has what it does with them)",
     ),
     "critic.enable": ((False,), "this method has no critic"),
 }

@@ -51,9 +51,6 @@ OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
 
 def shared_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whatever it trains, a sentence each with the setting and the mend."""
-    if problems := list(empty_sections(config)):
-        yield from problems
-        return
     reward = config.reward.custom_reward_function
     typed: list[Callable[[], object]] = [
         partial(RunSettings.from_mapping, plain(config.run)),
@@ -147,6 +144,7 @@ def check_paths(config: DictConfig) -> None:
 
 def check_run(config: DictConfig) -> None:
     """Raise `ConfigError` with everything that is wrong with a composed config, whatever machine it is meant for."""
+    refuse(empty_sections(config))
     refuse(size_problems(config))
     config = resolved(config)
     refuse([*shared_problems(config), *_algorithm_problems(config)])

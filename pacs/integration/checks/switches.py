@@ -128,6 +128,7 @@ ONLY: Only = {
         "verl's V1 trainer takes vLLM's log-probabilities for the policy's, and leaves out the loss, the weights and "
         "the rejection that belong to it; rollout_is and rollout_rs correct as they say",
     ),
+    "algorithm.rollout_correction.loss_type": (("ppo_clip",), "it is the loss of bypass_mode, which is not run here"),
     "critic.model.tiled_mlp.enabled": ((False,), NOT_READ),
     "critic.model.mtp.enable": ((False,), NO_MTP),
     "data.return_raw_input_ids": ((False,), NOT_READ),

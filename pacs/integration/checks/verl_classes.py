@@ -113,13 +113,20 @@ def _name_problems(config: DictConfig) -> Iterator[str]:
 
 def _correction_problems(config: DictConfig) -> Iterator[str]:
     """verl reads the settings of its correction in a step's first pass over the responses."""
-    correction = config.algorithm.get("rollout_correction") or {}
+    correction, at = config.algorithm.get("rollout_correction") or {}, "algorithm.rollout_correction"
+    known = {field.name: field.default for field in fields(RolloutCorrectionConfig)}
+    for name in correction:
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            yield f"@{at}.{name}=: verl has no such setting, and would not read it: leave it out.{hint}"
     for name in ("rollout_is", "rollout_rs"):
         threshold = f"{name}_threshold"
-        changed = correction.get(threshold) != RolloutCorrectionConfig.__dataclass_fields__[threshold].default
-        if correction.get(name) is None and changed:
-            at = "algorithm.rollout_correction"
-            yield f"@{at}.{threshold}=: read with {at}.{name} alone: set that, or leave this out."
+        if correction.get(name) is None:
+            for read in (threshold, f"{name}_batch_normalize"):
+                if correction.get(read, known.get(read)) != known.get(read):
+                    yield f"@{at}.{read}=: read with {at}.{name} alone: set that, or leave this out."
+        elif correction.get(threshold, known[threshold]) is None:
+            yield f"@{at}.{threshold}=: verl would not correct anything by {at}.{name}: set it, as to 2.0."
         elif correction.get(name) is not None and not config.actor_rollout_ref.rollout.calculate_log_probs:
             yield (
                 f"@algorithm.rollout_correction.{name}= needs vLLM's own log-probabilities, or verl corrects nothing: "

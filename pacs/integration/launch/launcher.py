@@ -6,6 +6,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
+from pacs.base.errors import UserError
 from pacs.base.files import read_json
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
@@ -25,7 +26,9 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
+from pacs.verl_keys import config as keys
 from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
+from pacs.verl_keys.correction import take_over
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
 #: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
@@ -80,7 +83,14 @@ def check(config: DictConfig) -> None:
     Raises:
         checks.ConfigError: If the run cannot start as configured.
     """
-    checks.check_run(config)
+    try:
+        meant = take_over(config) if keys.method(config) == "pacs" else []
+    except UserError as error:
+        raise checks.ConfigError(f"{error}.") from error
+    try:
+        checks.check_run(config)
+    except checks.ConfigError as error:  # in our words, whichever were given
+        raise checks.ConfigError([str(error).removeprefix("- "), *meant]) from error
     asked = (draws_more, guides, values_steps, has_generative_critic, has_partial_rollouts)
     if config.run.rollouts.seeded or any(asks(config) for asks in asked):
         OmegaConf.update(config, AGENT_LOOP_MANAGER, MANAGER, force_add=True)

@@ -142,6 +142,11 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
             f"run.rollouts.pool.weights: {drawn} in {checkpoint.folder}, null now: verl's loader cannot go on from a "
             f"pool's draws: set it back, or begin a new run from those weights (`pacs export {checkpoint.folder}`)."
         )
+    if keys.has_generative_critic(config) and "genac" not in before:
+        raise ConfigError(
+            f"{checkpoint.folder} has no critic that writes text (genac), and such a run cannot go on without: choose "
+            f"another run.dir, and begin from its policy by `pacs export {checkpoint.folder}`."
+        )
     try:
         changes = [*algorithm_changes(before, config), *input_changes(checkpoint.folder, config)]
     except (OSError, ValueError) as error:

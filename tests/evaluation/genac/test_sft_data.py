@@ -197,6 +197,23 @@ def test_it_goes_on_where_the_server_failed(command: Command, tmp_path: Path) ->
     assert again.questions == []
 
 
+@pytest.mark.parametrize("kept", [0, 9])
+def test_a_line_that_was_cut_off_is_made_up_for(command: Command, tmp_path: Path, kept: int) -> None:
+    """As by a full disk: of an answer, or of the first line, which says of what they are."""
+    file = tmp_path / "traces" / "traces.jsonl"
+    with serving(lambda body, before: says("\\boxed{2}")) as asked:
+        assert command(asked.url)[0] == 0
+    lines = file.read_bytes().splitlines(keepends=True)
+    assert len(lines) == 1 + STATES
+    file.write_bytes(b"".join(lines[:kept]) + lines[kept][:-9])
+    with serving(lambda body, before: says("\\boxed{7}")) as later:
+        status, said = command(later.url)
+    assert status == 0, said
+    assert len(later.questions) == 1 + STATES - max(kept, 1)
+    assert len([json.loads(line) for line in file.read_text().splitlines()]) == 1 + STATES
+    assert len(rows(tmp_path / "traces")) == STATES
+
+
 def test_what_is_under_way_at_a_signal_is_kept(evaluation: Path, model: Path, tmp_path: Path) -> None:
     started = threading.Event()
 

@@ -153,6 +153,19 @@ def test_verls_loader_does_not_go_on_from_a_pool_and_a_pool_does_from_verls(tmp_
     assert choose_checkpoint(composed(tmp_path / "none", pool, accepted)) is not None
 
 
+def test_a_generative_critic_does_not_go_on_from_a_run_without(tmp_path: Path) -> None:
+    saved(tmp_path, 3)
+    with initialize_config_dir(str(config_dir()), version_base=None):
+        given = ["recipe=arithmetic", f"run.dir={tmp_path}", "run.resume.accept_changes=true"]
+        config = compose("genac", overrides=given)
+    assert "has no critic that writes text (genac)" in refusal(config)
+    folder = tmp_path / "checkpoints/global_step_3"
+    OmegaConf.save(config, folder / checkpoints.CONFIG, resolve=True)
+    checkpoints.seal(folder, step=3, ranks=1)
+    assert choose_checkpoint(config) is not None
+    assert "genac.template: instructions_first in the checkpoint, not set now" in refusal(composed(tmp_path))
+
+
 def test_another_number_of_ranks_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved(tmp_path, 3)
     choose_checkpoint(composed(tmp_path))
