@@ -135,7 +135,6 @@ PUBLISHED = {
     "Qwen/Qwen3-1.7B": Architecture(2048, 6144, 28, 16, 8, 128, 151936, tie_word_embeddings=True),
     "Qwen/Qwen3-4B": Architecture(2560, 9728, 36, 32, 8, 128, 151936, tie_word_embeddings=True),
     "Qwen/Qwen3-8B": Architecture(4096, 12288, 36, 32, 8, 128, 151936, tie_word_embeddings=False),
-    "Qwen/Qwen3-8B-Base": Architecture(4096, 12288, 36, 32, 8, 128, 151936, tie_word_embeddings=False),
     "Qwen/Qwen3-14B": Architecture(5120, 17408, 40, 40, 8, 128, 151936, tie_word_embeddings=False),
     "Qwen/Qwen3-4B-Thinking-2507": Architecture(2560, 9728, 36, 32, 8, 128, 151936, tie_word_embeddings=True),
     "Qwen/Qwen2.5-Math-7B": Architecture(3584, 18944, 28, 28, 4, 128, 152064, False, False, biases=True),
