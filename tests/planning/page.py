@@ -20,7 +20,7 @@ NODES = (1, 8)
 HEAD = """\
 ## The plan of the paper's runs
 
-Estimates with assumed lengths, printed by `python -m pacs.planning`. Each phase fits. Hours are for
+Estimates with assumed lengths, printed by `python -m tests.planning.page`. Each phase fits. Hours are for
 the paper's 120 steps (4B) and 320 (8B).
 """
 MEASURED_HEAD = """\
@@ -145,3 +145,7 @@ def _gpus() -> Iterator[tuple[str, dict[str, str]]]:
 
 def _block(rows: Iterator[tuple[str, dict[str, str]]], corner: str) -> str:
     return f"```text\n{format_table(dict(rows), corner=corner)}\n```\n"
+
+
+if __name__ == "__main__":
+    print(tables(), end="")
