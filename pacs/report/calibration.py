@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from pacs.report.findings import over_runs, rank
+from pacs.report.findings import Interval, over_runs, rank, share
 from pacs.report.groups import Group
-from pacs.report.trends import share
 from pacs.runs.read import Run
 
 BINS = 10
@@ -67,7 +66,7 @@ def finding(groups: Sequence[Group]) -> str:
         for label, (group, span) in late.items():
             of_runs = [calibration_error(bins) for bins in (pooled([run], *span) for run in group.runs) if bins]
             of_all = calibration_error(pooled(group.runs, *span))
-            errors[label] = of_all, of_all, of_all
+            errors[label] = Interval(of_all, of_all, of_all)
             if len(of_runs) > 1:
                 errors[label] = over_runs(min(of_runs), of_all, max(of_runs), len(of_runs))
         return f"Calibration error in the last third: {rank(errors, '', share)}"

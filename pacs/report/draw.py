@@ -11,9 +11,9 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pacs.report import style
 from pacs.report.calibration import Bin, pooled, steps_text, thirds
+from pacs.report.findings import amount
 from pacs.report.groups import Band, Group
 from pacs.report.panels import Curve, Panel
-from pacs.report.trends import amount
 
 #: Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead.
 MAX_FULL_RESETS = 40

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from pacs.report import calibration, validation
-from pacs.report.findings import Finding, change, distance, in_thirds, phases, separation, shares, typical
+from pacs.report.findings import Finding, change, phases, separation, share, shares
 from pacs.report.groups import Group
-from pacs.report.trends import share
 from pacs.rewards.verdict import Status
 from pacs.verl_keys import metrics as verl
 
@@ -150,7 +149,7 @@ PANELS = (
     Panel("critic", "The implicit critic: σ(ψ) against R", "mean, mixed groups",
         (Curve("pacs/critic/accuracy_fraction", "accuracy"), Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
          Curve("pacs/critic/calibration_error_mean", "ECE")),
-        in_thirds("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
+        change("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
         "Accuracy: the sign of ψ is that of the verdict; 0.5 where the score knows nothing. Residual: what the "
         "gradient of a response is proportional to; the update vanishes with it. ECE: the expected calibration error. "
         "Groups of one class are left out: there is nothing to tell apart in them.",
@@ -181,18 +180,18 @@ PANELS = (
         "pass rate, and below 0 less. (GenAC alone.)",
         baseline=0.0),
     Panel("log_ratio", "Distance from the reference", "nats a response", (Curve("pacs/log_ratio/sequence_mean"),),
-        distance("pacs/log_ratio/sequence_mean"),
+        change("pacs/log_ratio/sequence_mean", "Distance from the reference", " nats a response"),
         "The mean log-probability ratio of a response to the reference, on the policy's own samples an estimate of the "
         "KL divergence. A vertical line: after this step the reference was reset to the policy.",
         baseline=0.0, of_reference=True),
     Panel("rollout_gap", "Gap between vLLM and trainer", "nats a token", (Curve("pacs/rollout_gap/per_token"),),
-        typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
+        change("pacs/rollout_gap/per_token", "Gap between vLLM and trainer", " nats a token"),
         "How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It should be as "
         "small as the arithmetic allows, and constant.",
         may_be_log=True, stands_for="log_ratio"),
     Panel("staleness", "Age of the responses", "updates",
         (Curve("pacs/partial/staleness_mean", "mean"), Curve("pacs/partial/staleness_max", "largest")),
-        typical("pacs/partial/staleness_mean", "age of the responses", " updates"),
+        change("pacs/partial/staleness_mean", "Age of the responses", " updates"),
         "By how many updates of the policy the weights that wrote a response's first token are behind those that are "
         "trained, with partial rollouts. (run.rollouts.partial alone.)"),
     Panel("update", "What the update has to work with", "share",
@@ -203,7 +202,7 @@ PANELS = (
         "norm of a clipped update is the clip's.",
         is_share=True),
     Panel("gradient_norm", "Gradient norm before clipping", "L2 norm", (Curve(verl.GRADIENT_NORM),),
-        typical(verl.GRADIENT_NORM, "gradient norm"),
+        change(verl.GRADIENT_NORM, "Gradient norm"),
         "The mean over the step's updates, before clipping. A score sums over a response's tokens, so that norms grow "
         "with the length of responses.",
         may_be_log=True),

@@ -13,11 +13,10 @@ from pacs.base.errors import UserError
 from pacs.base.tables import Table
 from pacs.report import figures, style, write_together
 from pacs.report.draw import draw_over_steps
-from pacs.report.findings import rank
+from pacs.report.findings import Interval, rank, share, shorten
 from pacs.report.groups import Group
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS, as_scored
-from pacs.report.trends import share, shorten
 from pacs.runs.read import Run
 from pacs.sweeps.results import read
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page
@@ -99,7 +98,7 @@ def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
         without = sum(value["low"] is None for value in ends.values())
         remark = "one run each" if without == len(ends) else f"{without} of {len(ends)} without an interval"
         return f"{measure} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
-    intervals = {label: (value["low"], value["mean"], value["high"]) for label, value in ends.items()}
+    intervals = {label: Interval(value["low"], value["mean"], value["high"]) for label, value in ends.items()}
     return f"{measure}: {rank(intervals, '', share)}"
 
 
