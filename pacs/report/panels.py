@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pacs.report import calibration, validation
+from pacs.report import validation
 from pacs.report.findings import Finding, change, phases, separation, share, shares
 from pacs.report.groups import Group
 from pacs.rewards.verdict import Status
@@ -41,7 +41,7 @@ class Panel:
     finding: Finding
     #: How to read it.
     reading: str
-    kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
+    kind: Literal["lines", "stack", "validation"] = "lines"
     #: The metric that the areas of a stack add up to; empty: they are all there is.
     total: str = ""
     #: One group fills the axes: several are drawn beside each other.
@@ -161,18 +161,12 @@ PANELS = (
         "the root of the mean square over the step's responses. Near 0 the update vanishes, for want of mixed groups "
         "or by saturated scores.",
         stands_for="critic"),
-    Panel("calibration", "Calibration of the implicit critic", "share that is right",
-        tuple(Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)),
-        calibration.finding,
-        "Responses of mixed groups in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being right. Above "
-        "it the critic says too little, below too much. A point's area is its bin's share of the responses.",
-        kind="reliability", is_share=True, of_reference=True),
     Panel("groups", "Groups by what is right in them", "share of groups",
         tuple(Curve(key, label) for key, label in GROUPS.items()),
         shares("Groups", GROUPS, "pacs/groups/mixed_fraction"),
         "Where few are mixed: if most are all right, the problems are too easy for this policy; if most are all wrong, "
         "they are too hard, or the verifier refuses right answers.",
-        kind="stack", beside=True, is_share=True, stands_for="calibration"),
+        kind="stack", beside=True, is_share=True),
     Panel("generative_critic", "What the critic that writes text knows", "share of the outcomes' variance",
         (Curve("pacs/genac/explained_fraction"),),
         change("pacs/genac/explained_fraction", "Explained variance of the critic's scores", form=share),

@@ -46,11 +46,6 @@ def test_a_panel_without_data_is_left_out(make_run):
     assert drawn == ["pass_rate", "entropy", "response_length", "gradient_norm", "time"]
 
 
-def test_bins_without_rows_are_no_calibration(make_run):
-    none = {f"pacs/critic/bin_{k}/rows_count": constant(0) for k in range(10)}
-    assert "calibration" not in [panel.name for panel in figures.panels_of(groups_of(make_run(more=none)))]
-
-
 def test_a_panel_of_which_one_curve_has_data_is_drawn(make_run):
     axes = axes_of("critic", groups_of(make_run(pacs=False, more={"pacs/critic/residual_mean": constant(0.5)})))
     assert len(lines_of(axes)) == 1
@@ -87,7 +82,7 @@ def test_resets_are_marked_over_every_axis_of_steps(make_run):
     groups = groups_of(make_run(resets=[2, 4]))
     figure = overview(groups)
     marked = [axes for axes in figure.axes if axes.get_xlabel() == "training step"]
-    assert len(marked) == len(figure.axes) - 1  # the reliability diagram has another
+    assert len(marked) == len(figure.axes)
     for axes in marked:
         assert resets_of(axes) == {"#666666": [(2, 1), (4, 1)]}
     assert "after this step the reference was reset to the policy" in note_of(figure)
@@ -108,13 +103,13 @@ def drawn_at_a_glance(*folders):
 def test_what_is_about_the_reference_gives_way_where_that_is_the_policy_that_sampled(make_run):
     kept = make_run("kept", resets=[3])
     always = make_run("always", resets=range(1, 7))
-    stood_for = {"scores": "lengths", "critic": "advantage", "calibration": "groups", "log_ratio": "rollout_gap"}
+    stood_for = {"scores": "lengths", "critic": "advantage", "log_ratio": "rollout_gap"}
     before = drawn_at_a_glance(kept)
     assert len(before) == 12
     assert set(before) == NAMED.keys() - set(stood_for.values()) - NOT_ALWAYS
     assert drawn_at_a_glance(always) == [stood_for.get(name, name) for name in before]
     # Beside a run that has a reference it is shown; beside one that has none it still says nothing.
-    assert {"scores", "critic", "calibration", "log_ratio"} < set(drawn_at_a_glance(kept, always))
+    assert {"scores", "critic", "log_ratio"} < set(drawn_at_a_glance(kept, always))
     assert not set(stood_for) & set(drawn_at_a_glance(always, make_run("grpo", pacs=False)))
     drawn = [panel.name for panel in figures.panels_of(groups_of(always))]
     assert drawn == [name for name in NAMED if name not in NOT_ALWAYS]

@@ -37,8 +37,6 @@ def test_the_titles_of_one_run(make_run):
         "effective_rank": "Effective rank in the last third: 7.75 for right, 4 for wrong",
         "critic": "Accuracy of the implicit critic: 0.75 → 0.75",
         "advantage": "The effective advantage: 0.5 → 0.5",
-        # 0.8 * 0.55 + 0.2 * 0.95, 0.8 * 0.5 + 0.2 * 1, and 0.05 everywhere
-        "calibration": "σ(ψ) averages 0.63 where 0.60 are right: ECE 0.05 (steps 5 to 6)",
         "groups": "Groups: all right 0.30 → 0.30, all wrong 0.10 → 0.10, mixed 0.60 → 0.60",
         "generative_critic": "Explained variance of the critic's scores: 0.15 → 0.55",
         "log_ratio": "Distance from the reference: 0.015 → 0.055 nats a response",
@@ -161,12 +159,6 @@ def test_the_three_largest_verdicts_are_told(make_run):
     more = {"pacs/verifier/timeout_fraction": constant(0.2), "pacs/verifier/error_fraction": constant(0.01)}
     text = title("verifier", [make_run(more=more)])
     assert text == "Verdicts: correct 0.38 → 0.58, wrong 0.52 → 0.32, timeout 0.20 → 0.20"
-
-
-def test_calibration_of_several_runs(make_run):
-    """0.05 against 0.8 * 0.55 + 0.2 * 0.05."""
-    folders = [make_run("a"), make_run("b", more={"pacs/critic/bin_5/correct_fraction": constant(0.0)})]
-    assert title("calibration", folders) == "Calibration error in the last third: 0.45 for b, 0.05 for a"
 
 
 def test_several_sources_are_told_as_their_mean(make_run):
