@@ -6,7 +6,6 @@ from typing import get_args
 from pacs.rewards.verdict import Status
 from pacs.verl_keys.metrics import ENTROPY
 
-PREFIX = "pacs/"
 #: The last part of a metric's name: how it is reduced.
 SUFFIXES = ("mean", "std", "min", "max", "sum", "count", "fraction", "rms", "q10", "q50", "q90", "per_token")
 

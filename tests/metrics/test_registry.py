@@ -61,16 +61,6 @@ def test_every_metric_of_a_column_is_computed() -> None:
     assert {re.sub(r"bin_\d+", "bin_*", name) for name in computed} == {metric.name for metric in METRICS}
 
 
-def test_only_a_name_of_verl_may_say_elsewhere_how_it_is_reduced() -> None:
-    assert declare("actor/entropy", reduced_by="per_token").suffix == "per_token"
-    with pytest.raises(ValueError, match="cannot be reduced by 'median'"):
-        declare("actor/entropy", reduced_by="median")
-    with pytest.raises(ValueError, match="a name of ours starts with pacs/"):
-        declare("loss_mean")
-    with pytest.raises(ValueError, match="a name of ours starts with pacs/"):
-        declare("pacs/loss_mean", reduced_by="max")
-
-
 def test_a_name_goes_before_a_family() -> None:
     assert find("critic/score/mean") == "critic/score/mean"
     assert find("critic/score/max") == "critic/score/*"
