@@ -48,7 +48,7 @@ class Part:
 def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list[Panel]:
     """The panels that have data."""
     shown = [panel for panel in (as_scored(panel, groups) for panel in panels) if _has_data(panel, groups)]
-    if all(panel.stands_for for panel in shown):
+    if not shown:
         apart = max(groups, key=lambda group: len(group.runs)).runs
         why = f"{groups[0].runs[0].path} has none of the metrics of any panel"
         if len(apart) > 1:

@@ -54,8 +54,6 @@ class Panel:
     may_be_log: bool = False
     #: Nothing to see where the reference is the policy that sampled: scores are 0, but for the step's own updates.
     of_reference: bool = False
-    #: In the overview it is in the place of the panel of this name, where that one has nothing to show.
-    stands_for: str = ""
     #: Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so.
     graded: "Panel | None" = None
 
@@ -67,20 +65,18 @@ class Panel:
 
 
 def for_overview(panels: Sequence[Panel], groups: Sequence[Group]) -> list[Panel]:
-    """Those that the overview has.
+    """Those that the overview has: without what is about a reference that is always the policy that sampled.
 
     Args:
         panels: all that have data.
         groups: whose data.
     """
-    shown = {panel.name for panel in panels if not panel.stands_for and not _is_silent(panel, groups)}
-    return [panel for panel in panels if panel.name in shown or (panel.stands_for and panel.stands_for not in shown)]
 
+    def is_silent(panel: Panel) -> bool:
+        having = [group for group in groups if any(group.keys(curve.key) for curve in panel.curves)]
+        return panel.of_reference and all(group.reference_sampled for group in having)
 
-def _is_silent(panel: Panel, groups: Sequence[Group]) -> bool:
-    """Whether all that have its data trained with the policy that sampled for the reference it is about."""
-    having = [group for group in groups if any(group.keys(curve.key) for curve in panel.curves)]
-    return panel.of_reference and all(group.reference_sampled for group in having)
+    return [panel for panel in panels if not is_silent(panel)]
 
 
 def as_scored(panel: Panel, groups: Sequence[Group]) -> Panel:
@@ -137,8 +133,7 @@ PANELS = (
         separation("pacs/response_tokens/correct_mean", "pacs/response_tokens/wrong_mean", "Mean length",
                    "Mean length of right less that of wrong responses", " tokens"),
         "Wrong responses are longer as a rule, truncated ones being wrong. Where right ones grow and no more are "
-        "right, look for text behind the answer.",
-        stands_for="scores"),
+        "right, look for text behind the answer."),
     Panel("effective_rank", "Effective rank of right and of wrong responses", "mean, directions",
         (Curve("pacs/effective_rank/rank_correct_mean", "right"),
          Curve("pacs/effective_rank/rank_wrong_mean", "wrong")),
@@ -159,8 +154,7 @@ PANELS = (
         change("pacs/effective_advantage_rms", "The effective advantage"),
         "What a response's log-probability is multiplied by in the gradient, as a policy gradient has its advantage: "
         "the root of the mean square over the step's responses. Near 0 the update vanishes, for want of mixed groups "
-        "or by saturated scores.",
-        stands_for="critic"),
+        "or by saturated scores."),
     Panel("groups", "Groups by what is right in them", "share of groups",
         tuple(Curve(key, label) for key, label in GROUPS.items()),
         shares("Groups", GROUPS, "pacs/groups/mixed_fraction"),
@@ -182,7 +176,7 @@ PANELS = (
         change("pacs/rollout_gap/per_token", "Gap between vLLM and trainer", " nats a token"),
         "How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It should be as "
         "small as the arithmetic allows, and constant.",
-        may_be_log=True, stands_for="log_ratio"),
+        may_be_log=True),
     Panel("staleness", "Age of the responses", "updates",
         (Curve("pacs/partial/staleness_mean", "mean"), Curve("pacs/partial/staleness_max", "largest")),
         change("pacs/partial/staleness_mean", "Age of the responses", " updates"),

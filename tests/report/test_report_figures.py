@@ -72,7 +72,7 @@ def test_every_axis_is_labelled_and_every_title_is_the_finding(make_run):
     for figure in [overview(groups), *(figures.figure_of(panel, groups) for panel in panels)]:
         assert all(axes.get_xlabel() and axes.get_ylabel() for axes in figure.axes)
     titles = [unwrapped(axes) for axes in overview(groups).axes]
-    assert titles == [figures.title_of(panel, groups) for panel in panels if not panel.stands_for]
+    assert titles == [figures.title_of(panel, groups) for panel in panels]
     for panel in panels:
         (axes,) = figures.figure_of(panel, groups).axes
         assert unwrapped(axes) == figures.title_of(panel, groups)
@@ -100,26 +100,18 @@ def drawn_at_a_glance(*folders):
     return [names[unwrapped(axes)] for axes in overview(groups).axes]
 
 
-def test_what_is_about_the_reference_gives_way_where_that_is_the_policy_that_sampled(make_run):
+def test_what_is_about_the_reference_is_left_out_where_that_is_the_policy_that_sampled(make_run):
     kept = make_run("kept", resets=[3])
     always = make_run("always", resets=range(1, 7))
-    stood_for = {"scores": "lengths", "critic": "advantage", "log_ratio": "rollout_gap"}
     before = drawn_at_a_glance(kept)
-    assert len(before) == 12
-    assert set(before) == NAMED.keys() - set(stood_for.values()) - NOT_ALWAYS
-    assert drawn_at_a_glance(always) == [stood_for.get(name, name) for name in before]
+    assert set(before) == NAMED.keys() - NOT_ALWAYS
+    about_it = {"scores", "critic", "log_ratio"}
+    assert drawn_at_a_glance(always) == [name for name in before if name not in about_it]
     # Beside a run that has a reference it is shown; beside one that has none it still says nothing.
-    assert {"scores", "critic", "log_ratio"} < set(drawn_at_a_glance(kept, always))
-    assert not set(stood_for) & set(drawn_at_a_glance(always, make_run("grpo", pacs=False)))
+    assert about_it < set(drawn_at_a_glance(kept, always))
+    assert not about_it & set(drawn_at_a_glance(always, make_run("grpo", pacs=False)))
     drawn = [panel.name for panel in figures.panels_of(groups_of(always))]
     assert drawn == [name for name in NAMED if name not in NOT_ALWAYS]
-
-
-def test_what_stands_for_a_panel_stands_where_its_data_are_lacking(make_run):
-    more = {"pacs/effective_advantage_rms": constant(0.5), "pacs/groups/mixed_fraction": constant(0.5)}
-    assert drawn_at_a_glance(make_run(pacs=False, validation=(), more=more)) == [
-        "pass_rate", "entropy", "response_length", "advantage", "groups", "update", "gradient_norm", "time"
-    ]  # fmt: skip
 
 
 def test_a_reset_in_every_step_is_no_event(make_run):
