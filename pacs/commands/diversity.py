@@ -13,7 +13,6 @@ examples:
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,7 +21,7 @@ import numpy as np
 
 from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError, nearest
-from pacs.base.files import check_folder, told_apart, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
 from pacs.diversity.document import results_table, to_json, to_markdown
@@ -109,9 +108,8 @@ def main(args: argparse.Namespace) -> int:
     for _, file, png in pictures.values():
         write_atomically(args.out / file, png)
     page = to_markdown(settings, names, measured, places)
-    document = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
     write_atomically(args.out / "diversity.md", page)
-    write_atomically(args.out / "diversity.json", document)
+    write_json(args.out / "diversity.json", to_json(settings, names, measured))
     print("\n\n".join([f"{task}\n{results_table(names, measured[task])}" for task in tasks] + [*said.values()]) + "\n")
     for file in ("diversity.json", "diversity.md", *(file for _, file in places.values())):
         print(args.out / file)

@@ -20,12 +20,11 @@ examples:
 """
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 
 from pacs.base.arguments import name, number, path, positive
-from pacs.base.files import write_atomically
+from pacs.base.files import write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.commands.evaluate import add_engines, add_sampling, engines_of, sampling_of, status_of
 from pacs.evaluation.grading import parse_given
@@ -142,7 +141,7 @@ def main(args: argparse.Namespace) -> int:
         )
         results = bench(asked, StopRequest())
         text = page(results)
-        write_atomically(args.out / JSON, json.dumps(to_json(results), indent=1, ensure_ascii=False) + "\n")
+        write_json(args.out / JSON, to_json(results))
         write_atomically(args.out / PAGE, text)
         print(text, end="")
         print(f"in {args.out}")

@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any
 
 from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
-from pacs.base.files import check_folder, told_apart, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.commands import evaluate
 from pacs.diversity.curves import Along, Key, all_together, along
@@ -121,7 +121,7 @@ def compare_two(args: argparse.Namespace) -> None:
     tasks = read_tasks(folders, args.task)
     results = _along({task: [*map(marks_of, both)] for task, both in tasks.items()}, args, names, names[1:])
     policies = [{"name": name, "evaluation": str(folder)} for name, folder in zip(names, folders, strict=True)]
-    entropies = {task: entropies_of(*both, results[task].k) for task, both in tasks.items()}
+    entropies = {task: entropies_of(base, model, results[task].k) for task, (base, model) in tasks.items()}
     _write(args, f"Support: {names[1]} against {names[0]}", names, policies, notes(folders, names), results, entropies)
 
 
@@ -193,10 +193,11 @@ def _write(
 
     together = all_together([*results.values()]) if len(results) > 1 else {}
     found = Comparison(title, names[0], policies, settings, results, together, args.right, entropies)
-    png, text = render_png(draw(found)), json.dumps(to_json(found), indent=1, ensure_ascii=False) + "\n"
+    png, page = render_png(draw(found)), to_markdown(found, PICTURE)
     args.out.mkdir(parents=True, exist_ok=True)
-    for file, content in ((PICTURE, png), (PAGE, to_markdown(found, PICTURE)), (JSON, text)):
-        write_atomically(args.out / file, content)
+    write_atomically(args.out / PICTURE, png)
+    write_atomically(args.out / PAGE, page)
+    write_json(args.out / JSON, to_json(found))
     note = [settings["note"]] if "note" in settings else []
     print("\n\n".join([summary(found), *note]) + "\n")
     for file in (JSON, PAGE, PICTURE):

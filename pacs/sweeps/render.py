@@ -10,8 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pacs.base.errors import UserError
+from pacs.base.files import write_atomically
 from pacs.base.tables import Table
-from pacs.report import figures, style, write_together
+from pacs.report import figures, style
 from pacs.report.draw import draw_over_steps
 from pacs.report.findings import Interval, rank, share, shorten
 from pacs.report.groups import Group
@@ -179,7 +180,7 @@ def tables(results: Mapping[str, Any]) -> dict[str, Table]:
 
 
 def write_rendered(file: Path, out: Path) -> list[Path]:
-    """Render a results.json into a folder; what is there already is replaced as a whole.
+    """Render a results.json into a folder; what is there already is replaced.
 
     Returns:
         The files.
@@ -192,5 +193,6 @@ def write_rendered(file: Path, out: Path) -> list[Path]:
     if PLOT not in files:
         raise UserError(f"{file}: nothing to draw: no run has logged a step yet")
     out.mkdir(parents=True, exist_ok=True)
-    write_together(out, files)
+    for name, content in files.items():
+        write_atomically(out / name, content)
     return [out / name for name in files]
