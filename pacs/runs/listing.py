@@ -1,6 +1,7 @@
 """What the runs below a folder say of themselves: how far each is, whether it lives, and where it can go on from.
 
-Read-only: a run may write, or be deleted, while this reads. A run's own subfolders are not searched for runs.
+Read-only, and quick: of metrics.jsonl the end alone is read, and a run's own subfolders are not searched for runs. A
+run may write, or be deleted, while this reads.
 """
 
 import os
@@ -17,12 +18,14 @@ from pacs.base.files import folder_bytes, read_json, status_of
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.processes import is_alive
-from pacs.runs.read import read_lines
+from pacs.runs.read import parse_line
 from pacs.runs.state import RunState, read_fault, read_progress, read_state, this_host
 from pacs.verl_keys.metrics import SCORE, STEP_SECONDS, VALIDATION_MEANS
 
 LOSS = "pacs/loss_mean"
 GRADED = "pacs/rows/graded_count"  # scores other than 0 and 1, with which the mean score is no pass rate
+#: How much of the end of metrics.jsonl is looked at: some hundred lines.
+REACH_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -90,12 +93,19 @@ def list_runs(folders: Sequence[Path]) -> list[ListedRun]:
 
 
 def last_metrics(file: Path) -> dict[str, float]:
-    """The last value of each metric, and the last step ("step"); of a missing file none."""
-    last: dict[str, float] = {}
-    for line in read_lines(file) if file.exists() else ():
-        if line.step is not None:  # a line that is damaged says nothing
-            last |= line.values | {"step": line.step}
-    return last
+    """The last value of each metric that the list shows, and the last step ("step"); of a missing file none."""
+    wanted, last = {"step", SCORE, LOSS, STEP_SECONDS}, dict[str, float]()
+    validation: dict[str, float] = {}
+    for line in _lines_from_the_end(file):
+        parsed = parse_line(line)
+        if parsed.step is None:
+            continue  # the last line of a killed run, a damaged one, or one that reaches farther back than is read
+        values = parsed.values | {"step": parsed.step}
+        last = {key: value for key, value in values.items() if key in wanted | {GRADED}} | last
+        validation = validation or validation_shares(values)
+        if validation and wanted <= last.keys():
+            break
+    return last | validation
 
 
 def validation_shares(values: Mapping[str, float]) -> dict[str, float]:
@@ -195,3 +205,14 @@ def _seconds(when: object) -> float | None:
 def _written(file: Path) -> float | None:
     status = status_of(file)
     return None if status is None else status.st_mtime
+
+
+def _lines_from_the_end(file: Path) -> list[bytes]:
+    """The lines of a file from its last to its first, as far as `REACH_BYTES`; none of a file that is not there."""
+    try:
+        stream = file.open("rb")
+    except FileNotFoundError:
+        return []
+    with stream:
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - REACH_BYTES))
+        return stream.read().split(b"\n")[::-1]
