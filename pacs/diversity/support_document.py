@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import Any
 
 from pacs.base.markdown import ABSENT, table
@@ -14,6 +15,8 @@ from pacs.diversity.support import METRICS, ZETA, Entropy, Support, threshold
 ALL = "all tasks"
 #: Problems that the page lists of a category; all are in the JSON.
 LISTED = 20
+#: A metric and its interval.
+number = partial(interval, decimals=3)
 ENTROPY_NAMES = {"answer_entropy": "answer entropy, nats", "token_entropy": "token entropy, nats"}
 
 EXPLANATION = """\
@@ -199,9 +202,3 @@ def verdict(metrics: Mapping[str, Estimate | None]) -> str:
         return f"That its support has grown or shrunk cannot be told from these problems (NSCR {number(change)})."
     grown = "grown: it gains more than it loses" if change.mean > 0 else "shrunk: it loses more than it gains"
     return f"Its support has {grown} (NSCR {number(change)})."
-
-
-def number(value: Estimate | None, *, signed: bool = False) -> str:
-    """A metric and its interval, with three decimals as the paper prints them."""
-    sign = "+" if signed else ""
-    return ABSENT if value is None else f"{value.mean:{sign}.3f} [{value.low:{sign}.3f}, {value.high:{sign}.3f}]"
