@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pacs.base.arguments import name, positive
+from pacs.base.arguments import add_count, name, positive
 from pacs.base.errors import UserError, nearest
 from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
@@ -58,8 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "Hub name or folder (default: %(default)s)"
     add("--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help=about)
     add("--max-tokens", type=positive, metavar="N", help="most tokens of a response (default: the model's limit)")
-    about = "responses at a time (default: %(default)s)"
-    add("--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help=about)
+    add_count(add, "--batch-size", BATCH_SIZE, "responses at a time")
     about = "precision of the model (default: %(default)s; the others are faster on a GPU and add noise)"
     add("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help=about)
     add("--cache", type=Path, metavar="FILE", help=f"file that keeps the embeddings (default: DIR/{CACHE})")
