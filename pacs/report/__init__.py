@@ -9,13 +9,13 @@ figures.py      one figure a panel, and the overview
 page.py         groups, pictures, tables -> one HTML page, by page.html
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tqdm import tqdm
 
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
 from pacs.base.tables import Cell, Table, format_table
 from pacs.report.groups import AXES, group_runs
 from pacs.report.page import Picture, build_page
@@ -39,7 +39,7 @@ def write_report(
 ) -> list[Path]:
     """Write the page, the overview and a figure of each panel that has data, of one run or of several.
 
-    An earlier report in `out` is replaced.
+    An earlier report in `out` is replaced as a whole, or left as it is where that fails.
 
     Args:
         runs: folders of training runs.
@@ -72,9 +72,21 @@ def write_report(
     page = build_page(groups, pictures=list(pictures.values()), tables=tables or {}, title=title)
     contents = {PAGE: page.encode()} | {f"{name}.png": picture.png for name, picture in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
-    for name, content in contents.items():
-        write_atomically(out / name, content)
+    write_together(out, contents)
     for panel in PANELS:
         if panel.name not in pictures:
             (out / f"{panel.name}.png").unlink(missing_ok=True)
     return [out / name for name in contents]
+
+
+def write_together(out: Path, contents: Mapping[str, bytes]) -> None:
+    """All files, or the old ones as they were if there is no room for all."""
+    aside = {name: out / f".{name}.{os.getpid()}.tmp" for name in contents}
+    try:
+        for name, content in contents.items():
+            aside[name].write_bytes(content)
+        for name, temporary in aside.items():
+            temporary.replace(out / name)
+    finally:
+        for temporary in aside.values():
+            temporary.unlink(missing_ok=True)

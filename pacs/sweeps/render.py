@@ -10,9 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
 from pacs.base.tables import Table
-from pacs.report import figures, style
+from pacs.report import figures, style, write_together
 from pacs.report.draw import draw_over_steps
 from pacs.report.findings import Interval, rank, share, shorten
 from pacs.report.groups import Group
@@ -112,9 +111,8 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
             reach = [[value["mean"] - max(value["low"], 0.0)], [min(value["high"], 1.0) - value["mean"]]]
         mark = {"color": line["color"], "marker": line["marker"], "markersize": 5, "capsize": 3}
         axes.errorbar(value["mean"], place, xerr=reach, **mark)
-    axes.set_yticks(range(len(ends)), [f"{shorten(label)} ({value['n']})" for label, value in ends.items()])
-    for text in axes.get_yticklabels():
-        text.set_parse_math(False)
+    names = [f"{shorten(label)} ({value['n']})" for label, value in ends.items()]
+    axes.set_yticks(range(len(ends)), names, parse_math=False)
     axes.set_ylim(len(ends) - 1 + MARK_SPACING, -MARK_SPACING)
     low, high = axes.get_xlim()
     axes.set_xlim(max(low, -0.02), min(high, 1.02))
@@ -180,7 +178,7 @@ def tables(results: Mapping[str, Any]) -> dict[str, Table]:
 
 
 def write_rendered(file: Path, out: Path) -> list[Path]:
-    """Render a results.json into a folder; what is there already is replaced.
+    """Render a results.json into a folder; what is there already is replaced as a whole.
 
     Returns:
         The files.
@@ -193,6 +191,5 @@ def write_rendered(file: Path, out: Path) -> list[Path]:
     if PLOT not in files:
         raise UserError(f"{file}: nothing to draw: no run has logged a step yet")
     out.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        write_atomically(out / name, content)
+    write_together(out, files)
     return [out / name for name in files]
