@@ -39,7 +39,6 @@ LAYERS = (
     "commands",
     "completion",
     "cli",
-    "configuration",
     "__main__",
 )
 #: Packages and modules of `pacs/integration/`, likewise.

@@ -32,6 +32,11 @@ def number(words: str, is_right: Callable[[float], bool]) -> Callable[[str], flo
 positive_number = number("a number above 0, as 1e-4", lambda value: 0 < value < math.inf)
 
 
+def add_count(add: Callable[..., object], option: str, default: int, about: str, metavar: str = "N") -> None:
+    """An option that is a whole number of at least 1, whose help says the default."""
+    add(option, type=positive, default=default, metavar=metavar, help=f"{about} (default: {default})")
+
+
 def whole_seed(text: str) -> int:
     """A seed. One below 0 is refused: to Python's generator it is the same as without its sign."""
     if not text.isdecimal() or int(text) > LARGEST_SEED:

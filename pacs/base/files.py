@@ -80,6 +80,11 @@ def write_atomically(file: Path, content: str | bytes, *, private: bool = False)
         aside.unlink(missing_ok=True)
 
 
+def write_json(file: Path, value: Any) -> None:
+    """Write JSON for people and programs, as `write_atomically` does."""
+    write_atomically(file, json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+
+
 def read_json(file: Path) -> dict[str, Any] | None:
     """A JSON object, or None: not there, not whole, or (on a shared file system) replaced while it was read."""
     try:

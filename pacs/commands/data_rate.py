@@ -18,7 +18,7 @@ examples:
 import argparse
 from pathlib import Path
 
-from pacs.base.arguments import path, positive
+from pacs.base.arguments import add_count, path
 from pacs.commands.evaluate import add_engines, add_sampling, engines_of, sampling_of, status_of
 from pacs.evaluation.grading import parse_given
 from pacs.evaluation.process import StopRequest
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--data", required=True, nargs="+", type=path, metavar="FILE", help="parquet files in verl's schema")
     about = "folder of the evaluation, new or to be resumed (default: FILE, with .rates in place of .parquet)"
     add("--out", type=Path, metavar="DIR", help=about)
-    add("--samples", type=positive, default=SAMPLES, metavar="N", help=f"samples of each problem (default: {SAMPLES})")
+    add_count(add, "--samples", SAMPLES, "samples of each problem")
     sampling = parser.add_argument_group("sampling and grading (fixed once a folder exists)")
     add_sampling(sampling, AS_IN_TRAINING)
     add_engines(parser.add_argument_group("engines (may differ between starts)"))

@@ -13,16 +13,15 @@ examples:
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pacs.base.arguments import name, positive
+from pacs.base.arguments import add_count, name, positive
 from pacs.base.errors import UserError, nearest
-from pacs.base.files import check_folder, told_apart, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.diversity.cache import Cache
 from pacs.diversity.document import results_table, to_json, to_markdown
@@ -59,8 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     about = "Hub name or folder (default: %(default)s)"
     add("--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help=about)
     add("--max-tokens", type=positive, metavar="N", help="most tokens of a response (default: the model's limit)")
-    about = "responses at a time (default: %(default)s)"
-    add("--batch-size", type=positive, default=BATCH_SIZE, metavar="N", help=about)
+    add_count(add, "--batch-size", BATCH_SIZE, "responses at a time")
     about = "precision of the model (default: %(default)s; the others are faster on a GPU and add noise)"
     add("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help=about)
     add("--cache", type=Path, metavar="FILE", help=f"file that keeps the embeddings (default: DIR/{CACHE})")
@@ -109,9 +107,8 @@ def main(args: argparse.Namespace) -> int:
     for _, file, png in pictures.values():
         write_atomically(args.out / file, png)
     page = to_markdown(settings, names, measured, places)
-    document = json.dumps(to_json(settings, names, measured), indent=1, ensure_ascii=False) + "\n"
     write_atomically(args.out / "diversity.md", page)
-    write_atomically(args.out / "diversity.json", document)
+    write_json(args.out / "diversity.json", to_json(settings, names, measured))
     print("\n\n".join([f"{task}\n{results_table(names, measured[task])}" for task in tasks] + [*said.values()]) + "\n")
     for file in ("diversity.json", "diversity.md", *(file for _, file in places.values())):
         print(args.out / file)

@@ -1,6 +1,6 @@
 """Check this machine before a run: driver and GPUs, pinned versions, the C compiler and Python's headers, a Triton
-kernel and flash-attn's packed attention (each in a process of its own, on the first GPU), limits, shared memory, disks,
-Ray, the sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
+kernel on the first GPU and flash-attn's import (each in a process of its own), limits, shared memory, disks, Ray, the
+sandbox of the verifier of programs, and a ten-second matrix product and sum over all ranks.
 With a config or overrides it also checks that run: the model, rows of the data, the reward function, the delimiters of
 the model's reasoning, and room for checkpoints. It loads the policy once, on all ranks of this machine, to see whether
 packed or padded sequences, the fused head and the precision give the model's own log-probabilities. Each finding that

@@ -11,11 +11,10 @@ examples:
 """
 
 import argparse
-import json
 from pathlib import Path
 
 from pacs.base.arguments import positive
-from pacs.base.files import check_folder, told_apart, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
 
 JSON, PAGE, PICTURE = "budgets.json", "budgets.md", "budgets.png"
@@ -50,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     problems = {task: settings[0].tasks[task].problems for task in found}
     text = page(found, problems)
     args.out.mkdir(parents=True, exist_ok=True)
-    write_atomically(args.out / JSON, json.dumps(to_json(found), indent=1, ensure_ascii=False) + "\n")
+    write_json(args.out / JSON, to_json(found))
     draw(found).savefig(args.out / PICTURE)
     write_atomically(args.out / PAGE, text)
     print(text, end="")

@@ -23,10 +23,10 @@ import argparse
 import os
 from pathlib import Path
 
-from pacs.base.arguments import name, positive, positive_number, whole_seed
+from pacs.base.arguments import add_count, name, positive_number, whole_seed
 from pacs.base.terminal import print
 from pacs.commands.evaluate import status_of
-from pacs.commands.genac_value_bench import add_asking, add_cuts
+from pacs.commands.genac_value_bench import STATES, STATES_ARE, add_asking, add_cuts
 from pacs.evaluation.process import StopRequest
 
 KEY = "OPENAI_API_KEY"
@@ -40,34 +40,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the traces, new or to be resumed")
     server = parser.add_argument_group("the teacher")
     add = server.add_argument
-    add(
-        "--server",
-        required=True,
-        type=name,
-        metavar="URL",
-        help="URL of its server up to /v1, as http://localhost:8000/v1",
-    )
+    about = "URL of its server up to /v1, as http://localhost:8000/v1"
+    add("--server", required=True, type=name, metavar="URL", help=about)
     add("--teacher", required=True, type=name, metavar="NAME", help="its name at that server")
     about = f"environment variable with the key (default: {KEY})"
     add("--key-variable", default=KEY, type=name, metavar="NAME", help=about)
     about = 'more fields of each request, as \'{"reasoning_effort": "low", "max_completion_tokens": 4096}\''
     add("--request", default="{}", metavar="JSON", help=about)
-    add("--parallel", type=positive, default=16, metavar="N", help="requests at a time (default: 16)")
+    add_count(add, "--parallel", 16, "requests at a time")
     add("--per-minute", type=positive_number, metavar="N", help="requests that begin in a minute (default: any number)")
-    add("--tries", type=positive, default=6, metavar="N", help="of a request that fails (default: 6)")
+    add_count(add, "--tries", 6, "of a request that fails")
     add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="of a try (default: 600)")
     add_asking(parser.add_argument_group("what it is asked"))
     about = "train.parquet has conversations, for a chat template (default: plain text, as in training)"
     parser.add_argument("--chat", action="store_true", help=about)
     states = parser.add_argument_group("states")
     add = states.add_argument
-    add(
-        "--states",
-        type=positive,
-        default=3,
-        metavar="N",
-        help="states of each response, beside the empty one (default: 3)",
-    )
+    add_count(add, "--states", STATES, STATES_ARE)
     add("--seed", type=whole_seed, default=0, metavar="N", help="seed of the drawn states (default: 0)")
     add("--tokenizer", type=Path, metavar="DIR", help="the actor's folder, if the evaluation's own is gone")
     add_cuts(states)

@@ -21,12 +21,11 @@ examples:
 """
 
 import argparse
-import json
 from dataclasses import replace
 from pathlib import Path
 
-from pacs.base.arguments import name, number, path, positive
-from pacs.base.files import write_atomically
+from pacs.base.arguments import add_count, name, number, path
+from pacs.base.files import write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.commands.evaluate import add_engines, add_sampling, engines_of, sampling_of, status_of
 from pacs.evaluation.grading import parse_given
@@ -39,6 +38,7 @@ AT_LEAST_0 = number("a whole number of at least 0", lambda value: value >= 0 and
 RATE = number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 #: Candidates are compared by two, four and eight.
 MOST_CANDIDATES = 8
+STATES, STATES_ARE = 3, "states of each response, beside the empty one"
 #: As of `pacs.algorithm.genac`, which imports torch: what it ships, the first by default, and where segments end.
 TEMPLATES = ("instructions_first", "as_printed", "instructions_first_unconditioned", "as_printed_unconditioned")
 DELIMITER, LEAST_TOKENS, MOST_TOKENS = "\n", 64, 256
@@ -59,15 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the benchmark, new or to be resumed")
     states = parser.add_argument_group("states (fixed once a folder exists)")
     add = states.add_argument
-    add("--responses", type=positive, default=1, metavar="N", help="responses to each problem (default: 1)")
-    add(
-        "--states",
-        type=positive,
-        default=3,
-        metavar="N",
-        help="states of each response, beside the empty one (default: 3)",
-    )
-    add("--continuations", type=positive, default=64, metavar="K", help="continuations of each state (default: 64)")
+    add_count(add, "--responses", 1, "responses to each problem")
+    add_count(add, "--states", STATES, STATES_ARE)
+    add_count(add, "--continuations", 64, "continuations of each state", "K")
     about = f"candidate segments for one state of each problem (default: {MOST_CANDIDATES}; 0: none)"
     add("--candidates", type=AT_LEAST_0, default=MOST_CANDIDATES, metavar="N", help=about)
     add_cuts(states)
@@ -75,9 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_asking(critics)
     about = "put the question into the critic's chat template (default: plain text, as in training)"
     critics.add_argument("--chat", action="store_true", help=about)
-    critics.add_argument(
-        "--critic-tokens", type=positive, default=1024, metavar="N", help="most tokens of a trace (default: 1024)"
-    )
+    add_count(critics.add_argument, "--critic-tokens", 1024, "most tokens of a trace")
     add_sampling(
         parser.add_argument_group("sampling and grading of the actor; traces are sampled in the same way"),
         AS_IN_TRAINING,
@@ -89,20 +81,8 @@ def add_cuts(group: argparse._ActionsContainer) -> None:
     """Where segments end."""
     add = group.add_argument
     add("--delimiter", default=DELIMITER, metavar="TEXT", help="text that ends a segment (default: a newline)")
-    add(
-        "--least-tokens",
-        type=positive,
-        default=LEAST_TOKENS,
-        metavar="N",
-        help=f"fewest tokens of a segment (default: {LEAST_TOKENS})",
-    )
-    add(
-        "--most-tokens",
-        type=positive,
-        default=MOST_TOKENS,
-        metavar="N",
-        help=f"most tokens of a segment (default: {MOST_TOKENS})",
-    )
+    add_count(add, "--least-tokens", LEAST_TOKENS, "fewest tokens of a segment")
+    add_count(add, "--most-tokens", MOST_TOKENS, "most tokens of a segment")
 
 
 def add_asking(group: argparse._ActionsContainer) -> None:
@@ -146,7 +126,7 @@ def main(args: argparse.Namespace) -> int:
         )
         results = bench(asked, StopRequest())
         text = page(results)
-        write_atomically(args.out / JSON, json.dumps(to_json(results), indent=1, ensure_ascii=False) + "\n")
+        write_json(args.out / JSON, to_json(results))
         write_atomically(args.out / PAGE, text)
         print(text, end="")
         print(f"in {args.out}")

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacs.base.arguments import positive
+from pacs.base.arguments import add_count
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_cell, format_table
 from pacs.base.terminal import columns, print
@@ -47,7 +47,7 @@ Pass = dict[str, float]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="poison/step_N.pt in the run's folder")
-    parser.add_argument("--rows", type=positive, default=10, metavar="N", help="number of rows to list (default: 10)")
+    add_count(parser.add_argument, "--rows", 10, "number of rows to list")
     parser.add_argument("--row", type=int, metavar="I", help="print one row in full instead")
 
 

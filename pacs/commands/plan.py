@@ -12,13 +12,12 @@ examples:
 """
 
 import argparse
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pacs.base.errors import UserError
-from pacs.base.files import write_atomically
+from pacs.base.files import write_json
 from pacs.base.terminal import print
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ def main(args: argparse.Namespace) -> int:
     )
     if args.json:
         try:
-            write_atomically(args.json, json.dumps(as_json(plan), indent=1) + "\n")
+            write_json(args.json, as_json(plan))
         except OSError as error:
             raise UserError(f"--json {args.json} cannot be written ({error.strerror}): choose another file") from error
     print(full(plan))

@@ -1,5 +1,5 @@
 """Plot one run, or several in one picture: pass rate, validation, entropy, response length, scores and lengths by
-verdict, the implicit critic and its calibration, effective advantage, groups, distance from the reference, the gap
+verdict, the implicit critic, effective advantage, groups, distance from the reference, the gap
 between vLLM and the trainer, mixed groups and saturated rows, gradient norm, verdicts and time by phase. The title of
 each figure says what its data show. Figures without data in any run are left out, so runs of PACS, PPO and GRPO can
 share a report; the overview also leaves out figures that say nothing about the run.

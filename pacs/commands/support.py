@@ -33,20 +33,19 @@ from typing import TYPE_CHECKING, Any
 
 from pacs.base.arguments import name, positive
 from pacs.base.errors import UserError
-from pacs.base.files import check_folder, told_apart, write_atomically
+from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.commands import evaluate
-from pacs.diversity.folders import notes, read_marks, read_tasks
-from pacs.diversity.support import TaskSupport, compare
-from pacs.diversity.support_document import support_table, to_json, to_markdown
+from pacs.diversity.curves import Along, Key, all_together, along
+from pacs.diversity.folders import Marks, marks_of, notes, read_marks, read_tasks
+from pacs.diversity.support import Entropy, entropies_of
+from pacs.diversity.support_document import Comparison, summary, to_json, to_markdown
 from pacs.evaluation.grading import OPTION, parse_given
 from pacs.evaluation.tasks import parse_tasks, prepare_missing
 
 if TYPE_CHECKING:
     from pacs.diversity.evaluating import Asked
 
-#: Problem -> its samples, or what is known of each.
-Samples = Mapping[str, Sequence[object]]
 KEEP = "--keep-models"
 JSON, PAGE, PICTURE = "support.json", "support.md", "support.png"
 
@@ -117,22 +116,17 @@ def _given(args: argparse.Namespace, *groups: Callable[[argparse.ArgumentParser]
 
 def compare_two(args: argparse.Namespace) -> None:
     """A trained model against its base model."""
-    # matplotlib is slow to import.
-    from pacs.diversity.support_picture import draw
-
-    names = told_apart([args.base, args.model])
-    results: dict[str, TaskSupport] = {}
-    for task, (base, model) in read_tasks([args.base, args.model], args.task).items():
-        results[task] = compare(base, model, _ks(task, args, names, [base.samples, model.samples]), args.right)
-    settings = {"base": str(args.base), "model": str(args.model)} | (said := notes([args.base, args.model], names))
-    page = to_markdown(settings, names, results, args.right, PICTURE)
-    document = to_json(settings, names, results, args.right)
-    _write(args.out, draw(names, results), page, document, [support_table(results, args.right), *said.values()])
+    folders = [args.base, args.model]
+    names = told_apart(folders)
+    tasks = read_tasks(folders, args.task)
+    results = _along({task: [*map(marks_of, both)] for task, both in tasks.items()}, args, names, names[1:])
+    policies = [{"name": name, "evaluation": str(folder)} for name, folder in zip(names, folders, strict=True)]
+    entropies = {task: entropies_of(base, model, results[task].k) for task, (base, model) in tasks.items()}
+    _write(args, f"Support: {names[1]} against {names[0]}", names, policies, notes(folders, names), results, entropies)
 
 
 def along_run(args: argparse.Namespace) -> int:
     """Each checkpoint of a run against its initial policy; the exit status."""
-    from pacs.diversity import curves, curves_document
     from pacs.diversity.evaluating import check_evaluations, evaluate_missing
     from pacs.diversity.policies import find_policies, finished
 
@@ -146,21 +140,23 @@ def along_run(args: argparse.Namespace) -> int:
         args.task = args.task or [task.name for task in asked.tasks]
     else:
         policies = finished(policies, args.steps is not None)
-    # matplotlib is slow to import.
-    from pacs.diversity.curves_picture import draw
-
     folders, labels = ([getattr(policy, name) for policy in policies] for name in ("evaluation", "label"))
-    steps, results = [policy.step for policy in policies[1:]], {}
-    for task, (initial, *others) in read_marks(folders, args.task).items():
-        ks = _ks(task, args, labels, [initial, *others])
-        results[task] = curves.along(task, initial, dict(zip(steps, others, strict=True)), ks, args.right)
-    together = curves.all_together([*results.values()]) if len(results) > 1 else {}
-    settings = {"run": str(args.base)} | (said := notes(folders, labels))
-    page = curves_document.to_markdown(settings, policies, results, together, args.right, PICTURE)
-    document = curves_document.to_json(settings, policies, results, together, args.right)
-    printed = [curves_document.summary(results, together, args.right), *said.values()]
-    _write(args.out, draw(args.base.resolve().name, results, together), page, document, printed)
+    results = _along(read_marks(folders, args.task), args, labels, [policy.step for policy in policies[1:]])
+    about = [{"step": each.step, "model": each.model, "evaluation": str(each.evaluation)} for each in policies]
+    settings = {"run": str(args.base)} | notes(folders, labels)
+    _write(args, f"Support along {args.base}", labels, about, settings, results, {})
     return 0
+
+
+def _along(
+    tasks: Mapping[str, Sequence[Marks]], args: argparse.Namespace, names: Sequence[str], keys: Sequence[Key]
+) -> dict[str, Along]:
+    """Each task of the policies of these names; the first one has no key, since the others are compared with it."""
+    results = {}
+    for task, (initial, *others) in tasks.items():
+        ks = _ks(task, args, names, [initial, *others])
+        results[task] = along(task, initial, dict(zip(keys, others, strict=True)), ks, args.right)
+    return results
 
 
 def _asked(args: argparse.Namespace) -> "Asked | None":
@@ -181,20 +177,34 @@ def _asked(args: argparse.Namespace) -> "Asked | None":
     return Asked(tasks, evaluate.sampling_of(args), parse_given(args.reward_kwargs), words)
 
 
-def _write(out: Path, figure: Any, page: str, document: Mapping[str, Any], printed: Sequence[str]) -> None:
+def _write(
+    args: argparse.Namespace,
+    title: str,
+    names: Sequence[str],
+    policies: Sequence[Mapping[str, Any]],
+    settings: Mapping[str, str],
+    results: Mapping[str, Along],
+    entropies: Mapping[str, Mapping[str, Entropy]],
+) -> None:
     """Write the three files, print what is to be read at once, and where they are."""
+    # matplotlib is slow to import.
+    from pacs.diversity.support_picture import draw
     from pacs.report.figures import render_png
 
-    png, text = render_png(figure), json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    out.mkdir(parents=True, exist_ok=True)
-    for file, content in ((PICTURE, png), (PAGE, page), (JSON, text)):
-        write_atomically(out / file, content)
-    print("\n\n".join(printed) + "\n")
+    together = all_together([*results.values()]) if len(results) > 1 else {}
+    found = Comparison(title, names[0], policies, settings, results, together, args.right, entropies)
+    png, page = render_png(draw(found)), to_markdown(found, PICTURE)
+    args.out.mkdir(parents=True, exist_ok=True)
+    write_atomically(args.out / PICTURE, png)
+    write_atomically(args.out / PAGE, page)
+    write_json(args.out / JSON, to_json(found))
+    note = [settings["note"]] if "note" in settings else []
+    print("\n\n".join([summary(found), *note]) + "\n")
     for file in (JSON, PAGE, PICTURE):
-        print(out / file)
+        print(args.out / file)
 
 
-def _ks(task: str, args: argparse.Namespace, names: Sequence[str], models: Sequence[Samples]) -> list[int]:
+def _ks(task: str, args: argparse.Namespace, names: Sequence[str], models: Sequence[Marks]) -> list[int]:
     """The values of k, ascending: those asked for, or all samples if all models have equally many."""
     counts = [len(next(iter(model.values()))) for model in models]
     have = " and ".join(f"{name} has {count}" for name, count in zip(names, counts, strict=True))

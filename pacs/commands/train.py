@@ -45,6 +45,7 @@ from functools import partial
 
 import hydra
 import yaml
+from hydra._internal.utils import get_args_parser
 from hydra.core.hydra_config import HydraConfig
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
@@ -59,14 +60,11 @@ from pacs.base.terminal import named, print
 from pacs.composing import algorithms, composition_problem, groups, kind_problems, override_problems, without_dashes
 from pacs.verl_keys.names import RUN_NAME
 
-#: Options of ours and of Hydra's, and those that are followed by a word.
-OPTIONS = (
-    "--dry-run", "--verbose", "--help", "--config-name", "--config-dir", "--config-path", "--cfg", "--resolve",
-    "--package", "--info", "--hydra-help", "--version", "--experimental-rerun", "--run",
-)  # fmt: skip
-TAKES_A_WORD = ("--config-name", "-cn", "--config-dir", "-cd", "--config-path", "-cp", "--cfg", "-c", "--package", "-p",
-                "--info", "-i", "--experimental-rerun")  # fmt: skip
 VERBOSE = ("-v", "--verbose")
+#: Of Hydra's parser: its options, and those that are followed by a word.
+OF_HYDRA = [action for action in get_args_parser()._actions if action.option_strings and action.dest != "multirun"]
+OPTIONS = ["--dry-run", "--verbose", *(word for action in OF_HYDRA for word in action.option_strings)]
+TAKES_A_WORD = {word for action in OF_HYDRA if action.nargs != 0 for word in action.option_strings}
 
 
 def main(arguments: Sequence[str]) -> int:

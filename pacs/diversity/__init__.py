@@ -11,12 +11,8 @@ document.py    numbers -> JSON and Markdown
 
 Of `pacs support`:
 
-support.py           two models on a task -> problems kept, gained, lost, the metrics of these, and the entropies
-support_document.py  numbers -> JSON and Markdown; support_picture.py draws them
-
-Of `pacs support RUN`:
-
-policies.py    a run -> its initial policy and its checkpoints; evaluating.py has `pacs evaluate` evaluate them
-curves.py      which samples are right -> counts and metrics of each checkpoint, with intervals
-curves_document.py   numbers -> JSON and Markdown, and what they mean; curves_picture.py draws them
+support.py    problems by who solves them, the metrics of these, and entropies
+policies.py   a run -> its initial policy and its checkpoints; evaluating.py has `pacs evaluate` evaluate them
+curves.py     which samples are right -> counts and metrics of each policy, with intervals
+support_document.py  numbers -> JSON and Markdown, and what they mean; support_picture.py draws them
 """

@@ -1,7 +1,7 @@
-"""Support along a run: at each checkpoint, which problems are kept, gained and lost against the initial policy.
+"""Support of one policy or of a run's: which problems each keeps, gains and loses against the first policy.
 
 How far a number may be off by the choice of problems is told by the bootstrap over problems: 10,000 times as many
-problems as there are, drawn with replacement, the same for the initial policy and for every checkpoint (paired).
+problems as there are, drawn with replacement, the same for all policies (paired).
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,16 +15,23 @@ from pacs.diversity.folders import Marks
 from pacs.diversity.support import METRICS, Support, rates, sort_problems, together
 
 Array = npt.NDArray[np.float64]
+#: The step of a checkpoint, or a model's name.
+Key = int | str
 #: Of the interval, in percent.
 ENDS = (2.5, 97.5)
 
 
+def label(key: Key) -> str:
+    """A policy in words."""
+    return f"step {key}" if isinstance(key, int) else key
+
+
 @dataclass(frozen=True)
 class Point:
-    """One checkpoint against the initial policy.
+    """One policy against the first.
 
     Attributes:
-        support: the problems by who solves them; the checkpoint is the trained model.
+        support: the problems by who solves them; the policy is the trained model.
         shares: of all problems, by category of `Support`.
         metrics: SRR, NDR, SDS and NSCR; None where nothing is divided by.
     """
@@ -39,28 +46,28 @@ class Curve:
     """A task, or all together, by so many samples of each problem.
 
     Attributes:
-        points: step -> that checkpoint, ascending.
-        change: from the first checkpoint to the last, of each metric; None of one checkpoint alone, or where one of
-            the two is not defined.
+        points: policy -> what it has, in their order.
+        change: from the first of them to the last, of each metric; None of one alone, or where one of the two is not
+            defined.
     """
 
-    points: dict[int, Point]
+    points: dict[Key, Point]
     change: dict[str, Estimate | None]
 
     @property
-    def last(self) -> tuple[int, Point]:
-        """The last step, and what it has."""
-        return max(self.points.items())
+    def last(self) -> tuple[Key, Point]:
+        """The last policy, and what it has."""
+        return list(self.points.items())[-1]
 
 
 @dataclass(frozen=True)
 class Along:
-    """A task along a run.
+    """A task of all policies.
 
     Attributes:
         at: k -> the curve by k samples, k ascending.
-        right: problem -> how many of the first samples, as many as the largest k, are right: of the initial policy,
-            then of each checkpoint.
+        right: problem -> how many of the first samples, as many as the largest k, are right: of the first policy,
+            then of each other.
         together: k -> draws of the counts (see `draw_counts`), to be added to those of other tasks.
     """
 
@@ -74,17 +81,16 @@ class Along:
         return max(self.at)
 
 
-def along(name: str, initial: Marks, checkpoints: Mapping[int, Marks], ks: Sequence[int], least: int = 1) -> Along:
-    """A task at each checkpoint of a run.
+def along(name: str, initial: Marks, others: Mapping[Key, Marks], ks: Sequence[int], least: int = 1) -> Along:
+    """A task of each policy.
 
     Args:
         name: of the task.
-        initial: the initial policy's samples, at least max(ks) of each problem.
-        checkpoints: step -> those of the checkpoint, of the same problems.
+        initial: the first policy's samples, at least max(ks) of each problem.
+        others: policy -> its samples of the same problems; of a run in the order of its steps.
         ks: how many samples of a problem count, from the first on.
         least: how many of them must be right for the problem to be solved.
     """
-    steps = sorted(checkpoints)
 
     def counts(marks: Marks, k: int) -> dict[str, int]:
         return {problem: sum(marks[problem][:k]) for problem in initial}
@@ -92,10 +98,10 @@ def along(name: str, initial: Marks, checkpoints: Mapping[int, Marks], ks: Seque
     sorted_at = {}
     for k in sorted(set(ks)):
         first = counts(initial, k)
-        sorted_at[k] = {step: sort_problems(first, counts(checkpoints[step], k), least) for step in steps}
+        sorted_at[k] = {key: sort_problems(first, counts(marks, k), least) for key, marks in others.items()}
     draws = draw_counts(name, [*initial], [part for parts in sorted_at.values() for part in parts.values()])
     drawn = dict(zip(sorted_at, np.split(draws, len(sorted_at), axis=1), strict=True))
-    all_marks = [initial, *(checkpoints[step] for step in steps)]
+    all_marks = [initial, *others.values()]
     return Along(
         at={k: curve(parts, drawn[k]) for k, parts in sorted_at.items()},
         right={problem: [sum(marks[problem][: max(ks)]) for marks in all_marks] for problem in initial},
@@ -109,7 +115,7 @@ def all_together(tasks: Sequence[Along]) -> dict[int, Curve]:
     curves = {}
     for k in sorted(common):
         points = [task.at[k].points for task in tasks]
-        parts = {step: together([each[step].support for each in points]) for step in points[0]}
+        parts = {key: together([each[key].support for each in points]) for key in points[0]}
         curves[k] = curve(parts, np.sum([task.together[k] for task in tasks], axis=0))
     return curves
 
@@ -141,20 +147,20 @@ def draw_counts(name: str, problems: Sequence[str], parts: Sequence[Support]) ->
     return drawn
 
 
-def curve(parts: Mapping[int, Support], draws: Array) -> Curve:
-    """The numbers of each checkpoint, and what changes from the first to the last.
+def curve(parts: Mapping[Key, Support], draws: Array) -> Curve:
+    """The numbers of each policy, and what changes from the first to the last.
 
     Args:
-        parts: step -> problems by who solves them, ascending.
-        draws: (R, S, 4) counts of draws, in the order of the steps.
+        parts: policy -> problems by who solves them.
+        draws: (R, S, 4) counts of draws, in the order of the policies.
     """
     counts = np.array([[*map(len, part)] for part in parts.values()], dtype=np.float64)
     metrics, drawn_metrics = rates(counts), rates(draws)
     totals = counts.sum(axis=-1, keepdims=True)
-    points = {}
-    for index, (step, part) in enumerate(parts.items()):
+    points: dict[Key, Point] = {}
+    for index, (key, part) in enumerate(parts.items()):
         shares = _estimates(Support._fields, (counts / totals)[index], draws[:, index] / totals[index])
-        points[step] = Point(
+        points[key] = Point(
             part,
             {name: share for name, share in shares.items() if share},
             _estimates(METRICS, metrics[index], drawn_metrics[:, index]),

@@ -91,10 +91,10 @@ def results_table(names: Sequence[str], measured: Sequence[Measured]) -> str:
     return table(["", *names, *([f"{names[1]} − {names[0]}"] if two else [])], rows)
 
 
-def interval(value: Estimate | None, *, signed: bool = False) -> str:
-    """Mean and interval, with four decimals as the paper prints them."""
-    sign = "+" if signed else ""
-    return ABSENT if value is None else f"{value.mean:{sign}.4f} [{value.low:{sign}.4f}, {value.high:{sign}.4f}]"
+def interval(value: Estimate | None, *, signed: bool = False, decimals: int = 4) -> str:
+    """Mean and interval, with four decimals as the paper prints distances, or three as metrics of support."""
+    form = f"{'+' if signed else ''}.{decimals}f"
+    return ABSENT if value is None else f"{value.mean:{form}} [{value.low:{form}}, {value.high:{form}}]"
 
 
 def _counts(names: Sequence[str], measured: Sequence[Measured]) -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import torch
 from tqdm import tqdm
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, one_line
 from pacs.diversity.cache import Cache, Embedding
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _load(name: str, dtype: DType) -> "SentenceTransformer":
     try:
         model = SentenceTransformer(name, model_kwargs={"dtype": dtype})
     except Exception as error:  # what transformers, safetensors or a module's own code raises of files that are damaged
-        why = f"{type(error).__name__}: {_first_line(error)}"
+        why = f"{type(error).__name__}: {one_line(error)}"
         raise UserError(f"--embedding-model {name} cannot be loaded ({why})") from error
     if "message" in model.modalities:  # what is embedded would be a chat in which the response is the user's turn
         raise UserError(f"--embedding-model {name} is a chat model: give one made for sentence-transformers")
@@ -129,7 +129,3 @@ def _identity(model: "SentenceTransformer") -> str:
         digest.update(name.encode())
         digest.update(weights.cpu().contiguous().reshape(-1).view(torch.uint8).numpy())
     return digest.hexdigest()
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]

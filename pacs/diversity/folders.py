@@ -42,6 +42,11 @@ def read_marks(folders: Sequence[Path], tasks: Sequence[str] | None) -> dict[str
     return read
 
 
+def marks_of(task: GradedTask) -> Marks:
+    """Which of a task's samples are right."""
+    return {problem: [one.status == "correct" for one in some] for problem, some in task.samples.items()}
+
+
 def _chosen(folders: Sequence[Path], tasks: Sequence[str] | None) -> list[str]:
     """The named tasks, each once, or all that the folders have in common."""
     common = common_tasks({str(folder): task_names(folder) for folder in folders})

@@ -1,9 +1,11 @@
 """Every measure of one task of one model, by problem, and what two models differ by."""
 
 import re
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -77,24 +79,12 @@ def distinct_n(responses: Sequence[Sequence[int] | Sequence[str]]) -> list[float
     Returns:
         For n = 1 to `HIGHEST_N`; None where no response is as long as that.
     """
-    filled = [np.asarray(response) for response in responses if len(response)]
-    tokens = np.concatenate(filled) if filled else np.array([])
-    owner = np.repeat(np.arange(len(filled)), [len(response) for response in filled])
-    # Each n-gram as a number, exactly: equal numbers where n-grams are equal.
-    unigrams = _numbered(tokens)
-    grams = unigrams
     shares: list[float | None] = []
     for n in range(1, HIGHEST_N + 1):
-        if n > 1:
-            grams = _numbered(grams[:-1] * (len(unigrams) + 1) + unigrams[n - 1 :])
-        within = grams[owner[: len(grams)] == owner[n - 1 :]]
-        shares.append(len(np.unique(within)) / len(within) if len(within) else None)
+        shifted = ([each[place:] for place in range(n)] for each in responses)
+        grams = Counter(chain.from_iterable(zip(*columns, strict=False) for columns in shifted))
+        shares.append(len(grams) / grams.total() if grams else None)
     return shares
-
-
-def _numbered(values: npt.NDArray[np.generic]) -> npt.NDArray[np.int64]:
-    numbers: npt.NDArray[np.int64] = np.unique(values, return_inverse=True)[1].astype(np.int64)
-    return numbers
 
 
 def answer_entropy(samples: Sequence[Graded]) -> float:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -13,7 +12,8 @@ from scipy.stats import gaussian_kde
 
 from pacs.base.statistics import Estimate
 from pacs.diversity.measures import Array
-from pacs.report.style import COLOURS, our_style
+from pacs.report import style
+from pacs.report.style import COLOURS
 
 #: A mean cosine distance below this is rounding: the responses are the same.
 SAME = 1e-12
@@ -67,7 +67,6 @@ def project(models: Sequence[Mapping[str, Array]]) -> list[Points] | None:
 
 
 SIZE_INCHES = (5.0, 5.9)
-TITLE_CHARS = 60
 MARKERS = ("o", "^")
 DASHES = ("-", (0, (4, 1.5)))
 #: Shares of the responses that lie within the contours, and the width of these.
@@ -94,7 +93,7 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
     points = project(models)
     if points is None:
         return None
-    with our_style():
+    with style.our_style():
         figure = Figure(figsize=SIZE_INCHES, layout="constrained")
         axes = figure.add_subplot()
         shown = [_sample(one) for one in points]
@@ -109,14 +108,12 @@ def draw(names: Sequence[str], models: Sequence[Mapping[str, Array]], title: str
         axes.grid(False)
         axes.set_xlabel(f"{_axis(0, names, points)}\n{KEY}", parse_math=False)
         axes.set_ylabel(_axis(1, names, points), parse_math=False)
-        figure.suptitle(fill(title, TITLE_CHARS), x=0.02, ha="left", fontsize=9.5, weight="bold", parse_math=False)
+        style.set_figure_title(figure, title)
         handles = [
             Line2D([], [], color=COLOURS[i], marker=MARKERS[i], markerfacecolor="none", linestyle=DASHES[i])
             for i in range(len(names))
         ]
-        legend = figure.legend(handles, names, loc="outside lower center", ncols=2, handlelength=3)
-        for text in legend.get_texts():
-            text.set_parse_math(False)
+        style.legend_below(figure, list(zip(handles, names, strict=True)))
     return figure
 
 

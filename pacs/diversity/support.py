@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from pacs.base.statistics import Estimate, estimate
 from pacs.diversity.measures import answer_entropy, token_entropy
-from pacs.evaluation.sample import Graded, GradedTask
+from pacs.evaluation.sample import GradedTask
 
 #: One minus the confidence with which an answer not seen in k samples is said to be rarer than `threshold`.
 ZETA = 0.05
@@ -67,22 +67,6 @@ def rates(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.stack(values, axis=-1)
 
 
-def support(base: GradedTask, model: GradedTask, k: int, least: int = 1) -> Support:
-    """Sort a task's problems by who solves them within the first k samples.
-
-    The paper's support holds the right answers with a probability above epsilon; being seen in k samples stands for
-    that, as in its tables.
-
-    Args:
-        base, model: samples of the same problems, at least k each.
-        k: how many samples of each count.
-        least: how many of them must be right for the problem to be solved.
-    """
-    ids = [problem.id for problem in base.problems]
-    counts = [{name: right(task.samples[name], k) for name in ids} for task in (base, model)]
-    return sort_problems(counts[0], counts[1], least)
-
-
 def sort_problems(base: Mapping[str, int], model: Mapping[str, int], least: int = 1) -> Support:
     """Sort problems by who solves them.
 
@@ -93,11 +77,6 @@ def sort_problems(base: Mapping[str, int], model: Mapping[str, int], least: int 
     solved = {name: (base[name] >= least, model[name] >= least) for name in base}
     kinds = ((True, True), (False, True), (True, False), (False, False))
     return Support(*(tuple(name for name in solved if solved[name] == kind) for kind in kinds))
-
-
-def right(samples: Sequence[Graded], k: int) -> int:
-    """How many of the first k samples are right."""
-    return sum(graded.status == "correct" for graded in samples[:k])
 
 
 def together(parts: Sequence[Support]) -> Support:
@@ -132,45 +111,12 @@ class Entropy:
     difference: Estimate
 
 
-@dataclass(frozen=True)
-class TaskSupport:
-    """What two models solve of a task.
-
-    Attributes:
-        at: k -> the problems by who solves them, k ascending.
-        right: problem -> how many of the first samples, as many as the largest k, are right: base model, trained model.
-        entropies: of those samples; an entropy that was not recorded is not there.
-    """
-
-    at: Mapping[int, Support]
-    right: Mapping[str, tuple[int, int]]
-    entropies: Mapping[str, Entropy]
-
-    @property
-    def k(self) -> int:
-        """The largest."""
-        return max(self.at)
-
-
-def compare(base: GradedTask, model: GradedTask, ks: Sequence[int], least: int = 1) -> TaskSupport:
-    """Compare two models on the same problems.
-
-    Args:
-        base, model: at least max(ks) samples of each problem.
-        ks: how many samples of a problem count, from the first on.
-        least: how many of them must be right for the problem to be solved.
-    """
-    k = max(ks)
-    entropies = {}
+def entropies_of(base: GradedTask, model: GradedTask, k: int) -> dict[str, Entropy]:
+    """The entropies of the first k samples of each problem, without those that were not recorded for both models."""
+    found = {}
     for name, entropy in ENTROPIES.items():
         pair = [[entropy(task.samples[problem][:k]) for problem in base.samples] for task in (base, model)]
         if None not in pair[0] + pair[1]:
             first, second = np.array(pair, dtype=np.float64)
-            entropies[name] = Entropy(estimate(first), estimate(second), estimate(second - first))
-    return TaskSupport(
-        at={k: support(base, model, k, least) for k in ks},
-        right={
-            problem: (right(base.samples[problem], k), right(model.samples[problem], k)) for problem in base.samples
-        },
-        entropies=entropies,
-    )
+            found[name] = Entropy(estimate(first), estimate(second), estimate(second - first))
+    return found

@@ -1,99 +1,105 @@
-"""What a trained model has gained and lost, and its answer entropy against its token entropy."""
+"""What policies gain and lose, drawn: shares of problems and the four metrics, each with its interval.
 
-from collections.abc import Mapping, Sequence
-from textwrap import fill
-from typing import Any
+Over the steps of a run; of a single policy over k.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
-from pacs.diversity.support import ENTROPIES, Support, TaskSupport, together
-from pacs.report.style import COLOURS, our_style
+from pacs.base.statistics import Estimate
+from pacs.diversity.curves import Point, label
+from pacs.diversity.support_document import ALL, Comparison
+from pacs.report import style
+from pacs.report.figures import AXES_SHARE, PAGE_INCHES, PNG_DOTS_PER_INCH
+from pacs.report.findings import shorten
 
-WIDTH_INCHES = 6.6
-ROW_INCHES = 0.42
-TITLE_CHARS = 64
-#: Category -> how its bar is drawn: told apart without colour, too.
-LOOKS: dict[str, dict[str, Any]] = {
-    "kept": {"color": "#BBBBBB", "edgecolor": "#FFFFFF"},
-    "gained": {"color": COLOURS[0], "hatch": "//", "edgecolor": "#FFFFFF"},
-    "lost": {"color": COLOURS[1], "hatch": "\\\\", "edgecolor": "#FFFFFF"},
-    "neither": {"color": "#FFFFFF", "edgecolor": "#444444"},
-}
-#: A narrower share has no number in it.
-ROOM_FOR_NUMBER = 0.04
-PLATE = {"facecolor": "#FFFFFF", "edgecolor": "none", "alpha": 0.85, "pad": 1.0}
+ROW_INCHES = 2.1
+ROWS, COLUMNS = 3, 2
 
 
-def draw(names: Sequence[str], results: Mapping[str, TaskSupport]) -> Figure:
-    """The figure: a bar of problems a task and k; below it, where tokens' entropy was recorded, the entropies.
+class Panel(NamedTuple):
+    """One axes: what it shows, and of what it is a share."""
 
-    Args:
-        names: the base model's and the trained one's.
-        results: of each task.
+    title: str
+    unit: str
+    value: Callable[[Point], Estimate | None]
+
+
+PANELS = (
+    Panel("Gained", "share of problems", lambda point: point.shares["gained"]),
+    Panel("Lost", "share of problems", lambda point: point.shares["lost"]),
+    Panel("Retention, SRR", "of what was solved", lambda point: point.metrics["SRR"]),
+    Panel("Discovery, NDR", "of what is solved", lambda point: point.metrics["NDR"]),
+    Panel("Both, SDS", "harmonic mean", lambda point: point.metrics["SDS"]),
+    Panel("Net change, NSCR", "of what either solves", lambda point: point.metrics["NSCR"]),
+)
+
+
+def lines_of(found: Comparison) -> tuple[str, dict[str, dict[int, Point]]]:
+    """What the horizontal axis is, and what is drawn over it, by its name.
+
+    Over the steps: of one task a line a k, of several one a task, by its largest k, and one of all. Over k: one a task.
     """
-    bars = {
-        f"{task}, k = {k}": part
-        for task, result in results.items()
-        for k, part in sorted(result.at.items(), reverse=True)
-    }
-    both = {task: result for task, result in results.items() if len(result.entropies) == 2}
-    heights = [1.1 + ROW_INCHES * len(bars), *([2.8] if both else [])]
-    with our_style():
-        figure = Figure(figsize=(WIDTH_INCHES, sum(heights)), layout="constrained")
-        panels = figure.subplots(len(heights), 1, height_ratios=heights, squeeze=False)[:, 0]
-        every = together([result.at[result.k] for result in results.values()])
-        k = max(result.k for result in results.values())
-        solved = f"{names[1]} gains {len(every.gained)} and loses {len(every.lost)} of {_problems(every)} problems"
-        _bars(panels[0], fill(f"{solved} within k = {k}, against {names[0]}", TITLE_CHARS), bars)
-        if both:
-            _entropies(panels[1], names, both)
+    curves = {task: result.at for task, result in found.results.items()}
+    if found.together:
+        curves[ALL] = dict(found.together)
+    steps = [key for key in next(iter(curves[next(iter(curves))].values())).points if isinstance(key, int)]
+    if len(steps) < 2:
+        return "k", {task: {k: curve.last[1] for k, curve in at.items()} for task, at in curves.items()}
+    if len(curves) == 1:
+        ((_, at),) = curves.items()
+        named = {f"k = {k}": curve for k, curve in sorted(at.items(), reverse=True)}
+    else:
+        named = {f"{task}, k = {max(at)}": at[max(at)] for task, at in curves.items()}
+    return "step", {name: {step: curve.points[step] for step in steps} for name, curve in named.items()}
+
+
+def draw(found: Comparison) -> Figure:
+    """The figure: a panel a number, a line a task (or a k)."""
+    axis, lines = lines_of(found)
+    width = PAGE_INCHES / COLUMNS
+    with style.our_style():
+        size = (PAGE_INCHES, ROWS * ROW_INCHES + 0.9)
+        figure = Figure(figsize=size, dpi=PNG_DOTS_PER_INCH, layout="constrained")
+        for axes, panel in zip(figure.subplots(ROWS, COLUMNS).flat, PANELS, strict=True):
+            axes.set_xlabel(axis)
+            _draw_panel(axes, panel, lines, AXES_SHARE * width)
+        style.set_figure_title(figure, title_of(found))
+        handles = [Line2D([], [], **style.line_style(0, index, 1)) for index in range(len(lines))]
+        said = list(zip(handles, map(shorten, lines), strict=True)) if len(lines) > 1 else []
+        style.legend_below(figure, [*said, (style.band_mark(), "95% interval: bootstrap over problems")])
     return figure
 
 
-def _bars(axes: Axes, title: str, bars: Mapping[str, Support]) -> None:
-    axes.set_title(title, pad=20, parse_math=False)
-    for row, part in enumerate(bars.values()):
-        left = 0.0
-        for category, problems in part._asdict().items():
-            share = len(problems) / _problems(part)
-            look = LOOKS[category] | {"linewidth": 0.6, "height": 0.66, "label": category if row == 0 else None}
-            axes.barh(row, share, left=left, **look)
-            if share > ROOM_FOR_NUMBER:
-                axes.text(left + share / 2, row, str(len(problems)), ha="center", va="center", fontsize=7.5, bbox=PLATE)
-            left += share
-        axes.text(1.01, row, f"+{len(part.gained)} −{len(part.lost)}", va="center", fontsize=7.5)
-    axes.set_yticks(range(len(bars)), list(bars), parse_math=False)
-    axes.invert_yaxis()
-    axes.set_xlim(0, 1)
-    axes.set_xlabel("share of problems")
-    axes.grid(False)
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4)
+def title_of(found: Comparison) -> str:
+    """What was found of the last policy, of all tasks by their largest k."""
+    last = [result.at[result.k].last[1].support for result in found.results.values()]
+    kept, gained, lost, _ = (sum(map(len, problems)) for problems in zip(*last, strict=True))
+    (result, *_) = found.results.values()
+    ks = sorted({result.k for result in found.results.values()})
+    within = f"k = {ks[0]}" if len(ks) == 1 else f"k = {ks[0]} to {ks[-1]}"
+    return (
+        f"{label(result.at[result.k].last[0])} keeps {kept} of the {kept + lost} problems that {found.first} solves "
+        f"within {within}, and gains {gained}"
+    )
 
 
-def _problems(part: Support) -> int:
-    return sum(map(len, part))
-
-
-def _entropies(axes: Axes, names: Sequence[str], results: Mapping[str, TaskSupport]) -> None:
-    axes.set_title(_direction(results))
-    for index, (task, result) in enumerate(results.items()):
-        token, answer = result.entropies["token_entropy"], result.entropies["answer_entropy"]
-        start, end = (token.base.mean, answer.base.mean), (token.model.mean, answer.model.mean)
-        colour = COLOURS[index % len(COLOURS)]
-        axes.annotate("", end, start, arrowprops={"arrowstyle": "-|>", "color": colour, "shrinkA": 4, "shrinkB": 0})
-        axes.plot(*start, marker="o", markerfacecolor="#FFFFFF", color=colour, linestyle="")
-        axes.plot(*end, marker="o", color=colour, linestyle="")
-        axes.annotate(task, start, xytext=(6, 4), textcoords="offset points", fontsize=7.5, parse_math=False)
-    axes.set_xlabel(f"token entropy, nats a token (open: {names[0]}, filled: {names[1]})", parse_math=False)
-    axes.set_ylabel("answer entropy, nats a problem")
-    axes.margins(0.15)
-
-
-def _direction(results: Mapping[str, TaskSupport]) -> str:
-    """What the arrows say."""
-    falls = {name: sum(result.entropies[name].difference.mean < 0 for result in results.values()) for name in ENTROPIES}
-    answers, tokens = falls["answer_entropy"], falls["token_entropy"]
-    if len(results) == 1:
-        return f"Entropy of answers {'falls' if answers else 'rises'}, that of tokens {'falls' if tokens else 'rises'}"
-    return f"Entropy of answers falls in {answers} of {len(results)} tasks, that of tokens in {tokens}"
+def _draw_panel(axes: Axes, panel: Panel, lines: Mapping[str, Mapping[int, Point]], width: float) -> None:
+    style.set_title(axes, panel.title, width)
+    axes.set_ylabel(panel.unit)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    for index, points in enumerate(lines.values()):
+        values = {place: value for place, point in points.items() if (value := panel.value(point))}
+        line = style.for_density(style.line_style(0, index, 1), len(values))
+        means, lows, highs = ([getattr(value, end) for value in values.values()] for end in ("mean", "low", "high"))
+        if len(values) == 1:  # a band of one place has no width
+            axes.vlines([*values], lows, highs, color=line["color"], alpha=style.BAND_ALPHA, linewidth=4)
+        axes.fill_between([*values], lows, highs, color=line["color"], alpha=style.BAND_ALPHA, linewidth=0)
+        axes.plot([*values], means, **line)
+    if panel.title.startswith("Net"):
+        axes.axhline(0, color=style.MARK_COLOUR, linewidth=0.7, zorder=1.5, gid="baseline")

@@ -1,7 +1,4 @@
-"""What compiles and runs kernels, tried: the C compiler, and flash-attn and Triton on the GPU.
-
-Each of the two is tried in a process of its own: one of another ABI may end its process.
-"""
+"""What compiles and runs kernels, tried: the C compiler, flash-attn's import, and Triton on the GPU."""
 
 import os
 import shlex
@@ -10,16 +7,15 @@ import signal
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from pacs.base.terminal import print
 from pacs.doctor.finding import Finding, answer_of, last_line
 
 #: Seconds in which torch is imported, CUDA starts and a kernel is compiled; and for a file of one line.
 LIMIT_SECONDS, COMPILER_SECONDS = 300.0, 60.0
-#: Exit status of a part that could import what it tries, but sees no GPU to try it on.
+#: Exit status of `triton_kernel` where it sees no GPU to try one on.
 NOT_TRIED = 3
 
 COMPILER, FLASH_ATTENTION, TRITON = "C compiler", "flash-attn", "Triton kernel"
@@ -28,14 +24,9 @@ COMPILE_AGAIN = (
     "run bash scripts/setup_gpu.sh; or do without it: pip uninstall flash-attn, and "
     "+actor_rollout_ref.model.override_config.attn_implementation=sdpa"
 )
-#: Part -> its module, and the mend.
-PARTS = {
-    FLASH_ATTENTION: ("pacs.doctor.flash_attention", COMPILE_AGAIN),
-    TRITON: (
-        "pacs.doctor.triton_kernel",
-        "see the C compiler above; triton must be the one that torch asks for (bash scripts/setup_gpu.sh)",
-    ),
-}
+TRITON_MEND = "see the C compiler above; triton must be the one that torch asks for (bash scripts/setup_gpu.sh)"
+#: What a run with packed sequences takes of it. Whether its numbers are right is for the probe of each run to say.
+IMPORT = "import flash_attn; from flash_attn import flash_attn_varlen_func; print(flash_attn.__version__, 'is here')"
 
 
 def check_kernels(*, gpu: bool, attention: str) -> Iterator[Finding]:
@@ -50,9 +41,9 @@ def check_kernels(*, gpu: bool, attention: str) -> Iterator[Finding]:
             yield Finding(name, "ok", "does not apply: the CPU stack does without")
         return
     yield check_compiler()
-    yield try_part(TRITON)
+    yield check_triton()
     if attention.startswith("flash"):
-        yield try_part(FLASH_ATTENTION)
+        yield check_flash_attention()
     else:
         yield Finding(FLASH_ATTENTION, "ok", f"does not apply: attn_implementation={attention}")
 
@@ -92,18 +83,22 @@ def unusable_flash_attention() -> Finding | None:
     run has: not even a config can be examined beside it."""
     if find_spec("flash_attn") is None:
         return None
-    finding = _run(FLASH_ATTENTION, ["-c", "import flash_attn"])
+    finding = check_flash_attention()
     return finding if finding.state == "fail" else None
 
 
-def try_part(name: str) -> Finding:
-    """Run one of `PARTS`; its last line says what was found."""
-    return _run(name, ["-m", PARTS[name][0]])
+def check_flash_attention() -> Finding:
+    """Import it, in a process of its own: one of another ABI may end its process."""
+    return _run(FLASH_ATTENTION, ["-c", IMPORT], COMPILE_AGAIN)
 
 
-def _run(name: str, arguments: list[str]) -> Finding:
+def check_triton() -> Finding:
+    """Compile a kernel and run it, likewise."""
+    return _run(TRITON, ["-m", "pacs.doctor.triton_kernel"], TRITON_MEND)
+
+
+def _run(name: str, arguments: list[str], mend: str) -> Finding:
     command = [sys.executable, *arguments]
-    _, mend = PARTS[name]
     try:
         run = answer_of(command, LIMIT_SECONDS)
     except OSError as error:
@@ -114,20 +109,3 @@ def _run(name: str, arguments: list[str]) -> Finding:
         return Finding(name, "fail", last_line(run.stderr, "nothing"), mend)
     said = last_line(run.stdout, "nothing")
     return Finding(name, "warn", said, "examine it where the GPUs are") if run.returncode else Finding(name, "ok", said)
-
-
-def try_on_gpu(version: str, attempt: Callable[[], None], works: str) -> None:
-    """What a part's process does: try, and print what was found; without a GPU it ends with `NOT_TRIED`.
-
-    Args:
-        version: of what is tried.
-        attempt: raises what is wrong.
-        works: what is said if nothing is.
-    """
-    import torch
-
-    if not torch.cuda.is_available():
-        print(f"{version} can be imported; torch sees no GPU to try it on")
-        sys.exit(NOT_TRIED)
-    attempt()
-    print(f"{version}: {works}")

@@ -10,7 +10,7 @@ from pacs.evaluation.budgets import AtBudget, Budgets
 from pacs.evaluation.comparison_page import difference_of
 from pacs.report import style
 from pacs.report.figures import AXES_SHARE, PAGE_INCHES, PNG_DOTS_PER_INCH
-from pacs.report.trends import shorten
+from pacs.report.findings import shorten
 
 ROW_INCHES, COLUMNS = 2.6, 2
 EXPLANATION = """\

@@ -6,7 +6,6 @@ from typing import get_args
 from pacs.rewards.verdict import Status
 from pacs.verl_keys.metrics import ENTROPY
 
-PREFIX = "pacs/"
 #: The last part of a metric's name: how it is reduced.
 SUFFIXES = ("mean", "std", "min", "max", "sum", "count", "fraction", "rms", "q10", "q50", "q90", "per_token")
 
@@ -31,18 +30,6 @@ WRONG_RESPONSES = "wrong responses with others in their group"
 GROUPS = "groups of two or more responses"
 
 
-def suffix_of(name: str) -> str:
-    """The suffix of a metric's name, after its last `/` or `_`.
-
-    Raises:
-        ValueError: the name ends in none of `SUFFIXES`.
-    """
-    for suffix in SUFFIXES:
-        if name.endswith((f"/{suffix}", f"_{suffix}")):
-            return suffix
-    raise ValueError(f"{name} does not say how it is reduced: end it in one of {', '.join(SUFFIXES)}")
-
-
 @dataclass(frozen=True)
 class Metric:
     """A metric of ours.
@@ -52,9 +39,6 @@ class Metric:
         column: that is reduced.
         over: what it is reduced over, one of the selections of `reduce.py`.
         reduced_by: the suffix of a name that cannot end in it, because it is verl's.
-
-    Raises:
-        ValueError: the suffix is not known, or a name that is not verl's lacks the prefix `pacs/`.
     """
 
     name: str
@@ -62,16 +46,10 @@ class Metric:
     over: str
     reduced_by: str = ""
 
-    def __post_init__(self) -> None:
-        if self.suffix not in SUFFIXES:
-            raise ValueError(f"{self.name} cannot be reduced by {self.suffix!r}: use one of {', '.join(SUFFIXES)}")
-        if self.name.startswith(PREFIX) == bool(self.reduced_by):
-            raise ValueError(f"{self.name}: a name of ours starts with {PREFIX} and ends in its suffix")
-
     @property
     def suffix(self) -> str:
         """How it is reduced: one of `SUFFIXES`."""
-        return self.reduced_by or suffix_of(self.name)
+        return self.reduced_by or next(end for end in SUFFIXES if self.name.endswith((f"/{end}", f"_{end}")))
 
 
 METRICS = (

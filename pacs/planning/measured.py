@@ -5,9 +5,7 @@ from itertools import chain
 
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.devices import GPUS
-from pacs.planning.lengths import Sample
 from pacs.planning.workload import Workload
-from pacs.verl_keys import names
 
 #: A model of at most so many times the parameters, or no fewer than one in so many, counts as one of the same size.
 SAME_SIZE = 1.5
@@ -39,34 +37,6 @@ class MeasuredStep:
     how: str
     gib: dict[str, float] = field(default_factory=dict)
     start_seconds: float | None = None
-
-    @property
-    def overrides(self) -> list[str]:
-        """Of a plan of the same step."""
-        tokens = self.prompts * self.responses * (self.prompt_tokens + self.response_tokens)
-        return [
-            "recipe=qwen3_8b",
-            f"hardware={self.gpu}x1",
-            f"{names.POLICY_PATH}={self.model}",
-            "method.update.strategy=cached",
-            f"{names.TRAINED_DTYPE}=bf16",
-            f"{names.PROMPTS_PER_STEP}={self.prompts}",
-            f"{names.PROMPTS_PER_UPDATE}={self.mini_batch}",
-            f"{names.RESPONSES_PER_PROMPT}={self.responses}",
-            f"{names.LONGEST_PROMPT}={self.prompt_tokens}",
-            f"{names.LONGEST_RESPONSE}={self.response_tokens}",
-            f"{names.UPDATE_TOKENS}={tokens}",
-        ]
-
-    @property
-    def lengths(self) -> Sample:
-        """For the same plan."""
-        return Sample((self.prompt_tokens,), (self.response_tokens,), "measured")
-
-    def tokens(self, phase: str) -> int:
-        """That its rate is of: generated ones, or those of whole rows."""
-        row = self.response_tokens + (0 if phase == "generation" else self.prompt_tokens)
-        return self.prompts * self.responses * row
 
 
 #: docs/scaling.md has the machines and commands.

@@ -2,10 +2,9 @@
 
 groups.py       runs that differ in their seeds -> one `Group`: a mean and a band
 panels.py       what is drawn, as data: a `Panel` is one figure, `PANELS` are all
-trends.py       what a curve did, in words
-findings.py     what the title of a figure says (validation.py, calibration.py: of these two)
+findings.py     what the title of a figure says (validation.py: of that one)
 style.py        colours, dashes, titles, legends
-draw.py         a panel's data over the training step, or as a reliability diagram
+draw.py         a panel's data over the training step
 figures.py      one figure a panel, and the overview
 page.py         groups, pictures, tables -> one HTML page, by page.html
 """

@@ -14,11 +14,11 @@ from matplotlib.lines import Line2D
 from PIL import Image
 
 from pacs.base.errors import UserError
-from pacs.report import calibration, style
-from pacs.report.draw import draw_calibration, draw_over_steps, reset_style
+from pacs.report import style
+from pacs.report.draw import draw_over_steps, reset_style
+from pacs.report.findings import shorten
 from pacs.report.groups import Band, Group
 from pacs.report.panels import PANELS, Curve, Panel, as_scored, for_overview
-from pacs.report.trends import shorten
 from pacs.report.validation import Sources, glance, shared, smallest_and_largest, sources_of
 
 OVERVIEW_COLUMNS = 3
@@ -48,7 +48,7 @@ class Part:
 def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list[Panel]:
     """The panels that have data."""
     shown = [panel for panel in (as_scored(panel, groups) for panel in panels) if _has_data(panel, groups)]
-    if all(panel.stands_for for panel in shown):
+    if not shown:
         apart = max(groups, key=lambda group: len(group.runs)).runs
         why = f"{groups[0].runs[0].path} has none of the metrics of any panel"
         if len(apart) > 1:
@@ -96,8 +96,6 @@ def figure_of(panel: Panel, groups: Sequence[Group]) -> Figure:
 
 def _has_data(panel: Panel, groups: Sequence[Group]) -> bool:
     match panel.kind:
-        case "reliability":
-            return any(calibration.thirds(group) for group in groups)
         case "validation":
             return bool(_sources(panel, groups))
         case "stack" if panel.total:
@@ -138,10 +136,7 @@ def _figure(
             axes = figure.add_subplot(rows, columns, index)
             room = AXES_SHARE * width
             style.set_title(axes, part.title, room)
-            if part.panel.kind == "reliability":
-                draw_calibration(axes, part.groups, part.panel.unit, width=room)
-            else:
-                draw_over_steps(axes, part.panel, part.groups, width=room, ends=(min(places), max(places)))
+            draw_over_steps(axes, part.panel, part.groups, width=room, ends=(min(places), max(places)))
             style.wrap_label(axes, LABEL_SHARE * height)
         if parts[0].groups is not groups:
             _level(figure.axes)
@@ -187,7 +182,7 @@ def _label(figure: Figure, parts: Sequence[Part], groups: Sequence[Group]) -> No
         said.append((nothing, f"means over {most} runs"))
     if any(curve.spread for part in parts for curve in part.panel.curves):
         said.append((style.band_mark(), "band of scores: the middle 80%"))
-    if any(part.panel.kind != "reliability" for part in parts) and any(group.resets for group in groups):
+    if any(group.resets for group in groups):
         line = Line2D([], [], linestyle=style.RESET_DASH, **reset_style(0, 1))
         said.append((line, "after this step the reference was reset to the policy"))
     style.legend_below(figure, said)

@@ -1,25 +1,65 @@
-"""What a figure's title says: found in the data that the figure shows, and no more than they show."""
+"""What a figure's title says: found in the data that the figure shows, and no more than they show.
+
+Of one group of runs it is from where to where a metric went, of several which is highest at the end that all have
+reached. Both ends are means over a third of the points, since a single one may be noise.
+"""
 
 import math
 from bisect import bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, NamedTuple, ParamSpec
 
-from pacs.report.groups import Band, Group, resets
-from pacs.report.trends import CLEAR, Format, amount, describe, number, share, shorten, wobble
+from pacs.report.groups import Band, Group
 
 #: From the groups to a sentence without its full stop; empty where none has the metric that it would be about.
 Finding = Callable[[Sequence[Group]], str]
+Format = Callable[[float], str]
 P = ParamSpec("P")
 
+NAME_CHARS = 40
 #: Of a whole, that a title names.
 MOST_PARTS = 3
 #: Of groups.
 MOST_LEADERS = 2
+#: Wobbles between two values of single runs that differ: of independent Gaussian values, of whose standard deviation
+#: a wobble is 0.83, two are farther apart in one case of twenty.
+CLEAR = 3.4
 #: Runs -> their range times this is half of the 95% interval of their mean (Lord 1947, Biometrika 34, 41-67); of more
 #: runs that of ten, which is wider than it need be.
 RANGES = {2: 6.353, 3: 1.304, 4: 0.717, 5: 0.507, 6: 0.399, 7: 0.333, 8: 0.288, 9: 0.255, 10: 0.230}
+
+
+class Interval(NamedTuple):
+    """A mean between the ends of its interval."""
+
+    low: float
+    mean: float
+    high: float
+
+
+def number(value: float) -> str:
+    """Three significant digits."""
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    return text.replace("-", "−", 1) if value < 0 else text
+
+
+def amount(value: float) -> str:
+    """Three significant digits: 950, 1.25k, 3.4M."""
+    for power, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= power:
+            return f"{value / power:.3g}{letter}"
+    return f"{value:.3g}"
+
+
+def share(value: float) -> str:
+    """Two decimals."""
+    return f"{value:.2f}"
+
+
+def shorten(name: str) -> str:
+    """The end of a long name."""
+    return name if len(name) <= NAME_CHARS else "…" + name[1 - NAME_CHARS :]
 
 
 def told_of(tell: Callable[Concatenate[Sequence[Group], P], str]) -> Callable[P, Finding]:
@@ -33,56 +73,13 @@ def told_of(tell: Callable[Concatenate[Sequence[Group], P], str]) -> Callable[P,
 
 @told_of
 def change(groups: Sequence[Group], key: str, subject: str, unit: str = "", form: Format = number) -> str:
-    """What the metric did over the run; of several groups, where each ended."""
+    """From where to where the metric went; of several groups, which is highest."""
     return tell(bands_of(groups, key), subject, unit, form)
 
 
 @told_of
-def typical(groups: Sequence[Group], key: str, subject: str, unit: str = "") -> str:
-    """The metric's median and its largest value, for what has no direction; of several groups their medians."""
-    bands = bands_of(groups, key)
-    if len(bands) > 1:
-        medians = {
-            label: _interval(band, median(band.low), median(band.mean), median(band.high))
-            for label, band in bands.items()
-        }
-        return f"Median {subject}: {rank(medians, unit, number)}"
-    (band,) = bands.values()
-    most = max(band.high)
-    where = band.steps[band.high.index(most)]
-    return f"{capital(subject)}: median {number(median(band.mean))}{unit}, at most {number(most)} (step {where})"
-
-
-@told_of
-def distance(groups: Sequence[Group], key: str) -> str:
-    """How far the policy went from its reference, and how often that was set to the policy."""
-    far = {label: max(band.mean) for label, band in bands_of(groups, key).items()}
-    farthest = max(far, key=lambda label: far[label])
-    (group,) = (group for group in groups if group.label == farthest)
-    counts = [len(resets(run)) for run in group.runs]
-    times = " to ".join(str(count) for count in sorted({min(counts), max(counts)}))
-    who = "The policy went" if len(far) == 1 else f"{shorten(farthest)} went farthest:"
-    return f"{who} up to {number(far[farthest])} nats from its reference; resets: {times}"
-
-
-@told_of
-def in_thirds(groups: Sequence[Group], key: str, subject: str, form: Format = number) -> str:
-    """The metric's mean in the first and in the last third, for what each reset sets back; of several groups the last.
-
-    A value of a single step would say more about how long ago the last reset was.
-    """
-    bands = bands_of(groups, key)
-    if len(bands) > 1:
-        return f"{subject} in the last third: {rank({k: last_third(band) for k, band in bands.items()}, '', form)}"
-    for band in bands.values():
-        first = fmean(band.mean[: third(band)])
-        return f"{subject}: {form(first)} in the first third, {form(last_third(band)[1])} in the last"
-    return ""
-
-
-@told_of
 def separation(groups: Sequence[Group], right: str, wrong: str, subject: str, gap: str, unit: str = "") -> str:
-    """What right and what wrong responses have in the last third; of several groups the distance of the two.
+    """What right and what wrong responses have at the end; of several groups the distance of the two.
 
     Args:
         right, wrong: the metrics.
@@ -91,13 +88,16 @@ def separation(groups: Sequence[Group], right: str, wrong: str, subject: str, ga
         unit: with its leading space.
     """
     rights, wrongs = bands_of(groups, right), bands_of(groups, wrong)
-    ends = {label: (last_third(rights[label]), last_third(wrongs[label])) for label in rights if label in wrongs}
+    both = {label: (rights[label], wrongs[label]) for label in rights if label in wrongs}
+    end = common_end([band for pair in both.values() for band in pair])
+    if end is None:
+        return ""
+    ends = {label: (last_third(one, end), last_third(other, end)) for label, (one, other) in both.items()}
     if len(ends) > 1:
-        gaps = {label: (r[0] - w[2], r[1] - w[1], r[2] - w[0]) for label, (r, w) in ends.items()}
+        gaps = {label: Interval(r.low - w.high, r.mean - w.mean, r.high - w.low) for label, (r, w) in ends.items()}
         return f"{gap}, last third: {rank(gaps, unit, number)}"
-    for one, other in ends.values():
-        return f"{subject} in the last third: {number(one[1])}{unit} for right, {number(other[1])} for wrong"
-    return ""
+    ((one, other),) = ends.values()
+    return f"{subject} in the last third: {number(one.mean)}{unit} for right, {number(other.mean)} for wrong"
 
 
 @told_of
@@ -109,14 +109,13 @@ def phases(groups: Sequence[Group], total: str, parts: Mapping[str, str]) -> str
         parts: seconds of a phase -> what it is called.
     """
     bands = bands_of(groups, total)
-    if len(bands) > 1:
-        return typical(total, "time of a step", " s")(groups)
-    ((label, band),) = bands.items()
-    (group,) = (group for group in groups if group.label == label)
-    text = f"A step takes {number(median(band.mean))} s (median)"
-    seconds = {name: sum(group.band(key).mean) for key, name in parts.items()}
-    most = max(seconds, key=lambda name: seconds[name])
-    return f"{text}, {seconds[most] / sum(band.mean):.0%} of it {most}" if seconds[most] else text
+    text = tell(bands, "Time of a step", " s", number)
+    for group in groups if len(bands) == 1 else ():
+        seconds = {name: sum(group.band(key).mean) for key, name in parts.items()}
+        most = max(seconds, key=lambda name: seconds[name])
+        if group.label in bands and seconds[most]:
+            text += f", {seconds[most] / sum(bands[group.label].mean):.0%} of it {most}"
+    return text
 
 
 @told_of
@@ -130,11 +129,9 @@ def shares(groups: Sequence[Group], subject: str, parts: Mapping[str, str], cont
     """
     if len(groups) > 1:
         return tell(bands_of(groups, contested), f"Share of “{parts[contested]}”", "", share)
-    means = {name: groups[0].band(key).mean for key, name in parts.items()}
-    means = {name: mean for name, mean in means.items() if any(mean)}
-    largest = sorted(means, key=lambda name: max(means[name]), reverse=True)[:MOST_PARTS]
-    ends = (f"{name} {share(mean[0])} → {share(mean[-1])}" for name, mean in means.items() if name in largest)
-    return f"{subject}: {', '.join(ends)}"
+    bands = {name: band for key, name in parts.items() if any((band := groups[0].band(key)).mean)}
+    largest = sorted(bands, key=lambda name: max(bands[name].mean), reverse=True)[:MOST_PARTS]
+    return f"{subject}: {', '.join(f'{name} {way(band, share)}' for name, band in bands.items() if name in largest)}"
 
 
 def bands_of(groups: Sequence[Group], *keys: str) -> dict[str, Band]:
@@ -144,79 +141,70 @@ def bands_of(groups: Sequence[Group], *keys: str) -> dict[str, Band]:
 
 
 def tell(bands: Mapping[str, Band], subject: str, unit: str, form: Format) -> str:
-    """What one curve did; where several were at the last step that all have; nothing without such a step."""
+    """From where to where one curve went; which of several is highest at the end that all have, if there is one."""
     if len(bands) == 1:
         (band,) = bands.values()
-        return f"{subject} {describe(band.steps, band.mean, unit, form)}"
-    if not bands:
+        return f"{subject}: {way(band, form)}{unit}"
+    end = common_end([*bands.values()])
+    if end is None:
         return ""
     axis = next(iter(bands.values())).axis
-    if axis.metric:
-        # As far as all have come, each has the last value that it had until then.
-        common = min(band.places[-1] for band in bands.values())
-        last = {label: bisect_right(band.places, common) - 1 for label, band in bands.items()}
-        if min(last.values()) < 0:
-            return ""
-        where = axis.after.format(amount(common))
-    else:
-        steps = set.intersection(*(set(band.steps) for band in bands.values()))
-        if not steps:
-            return ""
-        last = {label: band.steps.index(max(steps)) for label, band in bands.items()}
-        where = f"at step {max(steps)}"
-    ends = {label: _at(band, last[label]) for label, band in bands.items()}
-    return f"{subject} {where}: {rank(ends, unit, form)}"
+    where = axis.end.format(amount(end) if axis.metric else f"{end:.0f}")
+    ends = {label: last_third(band, end) for label, band in bands.items()}
+    return f"{subject}, last third up to {where}: {rank(ends, unit, form)}"
 
 
-def third(band: Band) -> int:
-    """How many of its points are a third of them."""
-    return math.ceil(len(band.steps) / 3)
+def way(band: Band, form: Format) -> str:
+    """The mean of the first third, and that of the last; of a single point its value."""
+    first, last = form(fmean(band.mean[: math.ceil(len(band.mean) / 3)])), form(last_third(band).mean)
+    return f"{first} → {last}" if len(band.mean) > 1 else last
 
 
-def last_third(band: Band) -> tuple[float, float, float]:
-    """The mean over the last third, between the ends of its interval."""
-    return _interval(band, *(fmean(column[-third(band) :]) for column in (band.low, band.mean, band.high)))
+def common_end(bands: Sequence[Band]) -> float | None:
+    """How far on their axis all have come; None where one of them begins later, or there is none."""
+    end = min((band.places[-1] for band in bands), default=-math.inf)
+    return end if bands and all(band.places[0] <= end for band in bands) else None
 
 
-def _at(band: Band, place: int) -> tuple[float, float, float]:
-    """The mean at one of its steps, between the ends of its interval."""
-    return _interval(band, band.low[place], band.mean[place], band.high[place])
-
-
-def _interval(band: Band, low: float, mean: float, high: float) -> tuple[float, float, float]:
-    """A mean between the ends of its interval: over the runs, or as far as the noise of a single run reaches."""
+def last_third(band: Band, end: float = math.inf) -> Interval:
+    """The mean over the last third of the points up to the end, with its interval: over the runs, or as far as the
+    noise of a single run reaches."""
+    count = bisect_right(band.places, end)
+    first = count - math.ceil(count / 3)
+    low, mean, high = (fmean(column[first:count]) for column in (band.low, band.mean, band.high))
     if band.runs > 1:
         return over_runs(low, mean, high, band.runs)
     noise = CLEAR / 2 * wobble(band.mean)
-    return mean - noise, mean, mean + noise
+    return Interval(mean - noise, mean, mean + noise)
 
 
-def over_runs(low: float, mean: float, high: float, runs: int) -> tuple[float, float, float]:
+def wobble(values: Sequence[float]) -> float:
+    """The median distance of a point from midway between its neighbours; 0 where none has two."""
+    triples = zip(values, values[1:], values[2:], strict=False)
+    return median([abs(value - (before + after) / 2) for before, value, after in triples] or [0.0])
+
+
+def over_runs(low: float, mean: float, high: float, runs: int) -> Interval:
     """The mean between the ends of its 95% interval, of two runs or more, by their range."""
     half = RANGES[min(runs, max(RANGES))] * (high - low)
-    return mean - half, mean, mean + half
+    return Interval(mean - half, mean, mean + half)
 
 
-def rank(values: Mapping[str, tuple[float, float, float]], unit: str, form: Format) -> str:
+def rank(values: Mapping[str, Interval], unit: str, form: Format) -> str:
     """Who is highest and who is lowest, unless their intervals overlap.
 
     Args:
-        values: of two or more: label -> (lower end, value, upper end).
+        values: of two or more, by their labels.
         unit: of the values, with its leading space.
         form: a value as text.
     """
-    order = sorted(values, key=lambda label: values[label][1], reverse=True)
+    order = sorted(values, key=lambda label: values[label].mean, reverse=True)
     top, bottom = order[0], order[-1]
-    high, low = form(values[top][1]), form(values[bottom][1])
-    if values[top][0] <= values[bottom][2] or low == high:
+    high, low = form(values[top].mean), form(values[bottom].mean)
+    if values[top].low <= values[bottom].high or low == high:
         return f"no clear difference ({high if low == high else f'{low} to {high}'}{unit})"
     if len(order) == 2:
         return f"{high}{unit} for {shorten(top)}, {low} for {shorten(bottom)}"
-    leaders = [shorten(label) for label in order if values[label][2] >= values[top][0]]
+    leaders = [shorten(label) for label in order if values[label].high >= values[top].low]
     who = " and ".join(leaders) if len(leaders) <= MOST_LEADERS else f"{len(leaders)} of {len(order)} about equally"
     return f"{who} highest ({high}{unit}; lowest {low})"
-
-
-def capital(text: str) -> str:
-    """The text with a capital first letter, and the others as they are."""
-    return text[0].upper() + text[1:]

@@ -46,18 +46,18 @@ class Axis(NamedTuple):
     Attributes:
         label: of the horizontal axis.
         metric: what is added up over the steps; empty: the step itself.
-        after: a place on it, in words.
+        end: a place on it, in words.
     """
 
     label: str
     metric: str = ""
-    after: str = "step {}"
+    end: str = "step {}"
 
 
 AXES = {
     "steps": Axis("training step"),
-    "tokens": Axis("generated tokens", "pacs/response_tokens/generated_sum", "after {} generated tokens"),
-    "seconds": Axis("seconds of training", STEP_SECONDS, "after {} s of training"),
+    "tokens": Axis("generated tokens", "pacs/response_tokens/generated_sum", "{} generated tokens"),
+    "seconds": Axis("seconds of training", STEP_SECONDS, "{} s of training"),
 }
 
 

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from pacs.report import calibration, validation
-from pacs.report.findings import Finding, change, distance, in_thirds, phases, separation, shares, typical
+from pacs.report import validation
+from pacs.report.findings import Finding, change, phases, separation, share, shares
 from pacs.report.groups import Group
-from pacs.report.trends import share
 from pacs.rewards.verdict import Status
 from pacs.verl_keys import metrics as verl
 
@@ -42,7 +41,7 @@ class Panel:
     finding: Finding
     #: How to read it.
     reading: str
-    kind: Literal["lines", "stack", "reliability", "validation"] = "lines"
+    kind: Literal["lines", "stack", "validation"] = "lines"
     #: The metric that the areas of a stack add up to; empty: they are all there is.
     total: str = ""
     #: One group fills the axes: several are drawn beside each other.
@@ -55,8 +54,6 @@ class Panel:
     may_be_log: bool = False
     #: Nothing to see where the reference is the policy that sampled: scores are 0, but for the step's own updates.
     of_reference: bool = False
-    #: In the overview it is in the place of the panel of this name, where that one has nothing to show.
-    stands_for: str = ""
     #: Drawn instead where a run's reward function gave other scores than 0 and 1: what this panel says is not so.
     graded: "Panel | None" = None
 
@@ -68,20 +65,18 @@ class Panel:
 
 
 def for_overview(panels: Sequence[Panel], groups: Sequence[Group]) -> list[Panel]:
-    """Those that the overview has.
+    """Those that the overview has: without what is about a reference that is always the policy that sampled.
 
     Args:
         panels: all that have data.
         groups: whose data.
     """
-    shown = {panel.name for panel in panels if not panel.stands_for and not _is_silent(panel, groups)}
-    return [panel for panel in panels if panel.name in shown or (panel.stands_for and panel.stands_for not in shown)]
 
+    def is_silent(panel: Panel) -> bool:
+        having = [group for group in groups if any(group.keys(curve.key) for curve in panel.curves)]
+        return panel.of_reference and all(group.reference_sampled for group in having)
 
-def _is_silent(panel: Panel, groups: Sequence[Group]) -> bool:
-    """Whether all that have its data trained with the policy that sampled for the reference it is about."""
-    having = [group for group in groups if any(group.keys(curve.key) for curve in panel.curves)]
-    return panel.of_reference and all(group.reference_sampled for group in having)
+    return [panel for panel in panels if not is_silent(panel)]
 
 
 def as_scored(panel: Panel, groups: Sequence[Group]) -> Panel:
@@ -138,8 +133,7 @@ PANELS = (
         separation("pacs/response_tokens/correct_mean", "pacs/response_tokens/wrong_mean", "Mean length",
                    "Mean length of right less that of wrong responses", " tokens"),
         "Wrong responses are longer as a rule, truncated ones being wrong. Where right ones grow and no more are "
-        "right, look for text behind the answer.",
-        stands_for="scores"),
+        "right, look for text behind the answer."),
     Panel("effective_rank", "Effective rank of right and of wrong responses", "mean, directions",
         (Curve("pacs/effective_rank/rank_correct_mean", "right"),
          Curve("pacs/effective_rank/rank_wrong_mean", "wrong")),
@@ -150,7 +144,7 @@ PANELS = (
     Panel("critic", "The implicit critic: σ(ψ) against R", "mean, mixed groups",
         (Curve("pacs/critic/accuracy_fraction", "accuracy"), Curve("pacs/critic/residual_mean", "residual |σ(ψ) − R|"),
          Curve("pacs/critic/calibration_error_mean", "ECE")),
-        in_thirds("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
+        change("pacs/critic/accuracy_fraction", "Accuracy of the implicit critic", form=share),
         "Accuracy: the sign of ψ is that of the verdict; 0.5 where the score knows nothing. Residual: what the "
         "gradient of a response is proportional to; the update vanishes with it. ECE: the expected calibration error. "
         "Groups of one class are left out: there is nothing to tell apart in them.",
@@ -160,20 +154,13 @@ PANELS = (
         change("pacs/effective_advantage_rms", "The effective advantage"),
         "What a response's log-probability is multiplied by in the gradient, as a policy gradient has its advantage: "
         "the root of the mean square over the step's responses. Near 0 the update vanishes, for want of mixed groups "
-        "or by saturated scores.",
-        stands_for="critic"),
-    Panel("calibration", "Calibration of the implicit critic", "share that is right",
-        tuple(Curve(key.format("*")) for key in (calibration.ROWS, calibration.PROBABILITY, calibration.CORRECT)),
-        calibration.finding,
-        "Responses of mixed groups in ten bins of σ(ψ): on the diagonal σ(ψ) is the probability of being right. Above "
-        "it the critic says too little, below too much. A point's area is its bin's share of the responses.",
-        kind="reliability", is_share=True, of_reference=True),
+        "or by saturated scores."),
     Panel("groups", "Groups by what is right in them", "share of groups",
         tuple(Curve(key, label) for key, label in GROUPS.items()),
         shares("Groups", GROUPS, "pacs/groups/mixed_fraction"),
         "Where few are mixed: if most are all right, the problems are too easy for this policy; if most are all wrong, "
         "they are too hard, or the verifier refuses right answers.",
-        kind="stack", beside=True, is_share=True, stands_for="calibration"),
+        kind="stack", beside=True, is_share=True),
     Panel("generative_critic", "What the critic that writes text knows", "share of the outcomes' variance",
         (Curve("pacs/genac/explained_fraction"),),
         change("pacs/genac/explained_fraction", "Explained variance of the critic's scores", form=share),
@@ -181,18 +168,18 @@ PANELS = (
         "pass rate, and below 0 less. (GenAC alone.)",
         baseline=0.0),
     Panel("log_ratio", "Distance from the reference", "nats a response", (Curve("pacs/log_ratio/sequence_mean"),),
-        distance("pacs/log_ratio/sequence_mean"),
+        change("pacs/log_ratio/sequence_mean", "Distance from the reference", " nats a response"),
         "The mean log-probability ratio of a response to the reference, on the policy's own samples an estimate of the "
         "KL divergence. A vertical line: after this step the reference was reset to the policy.",
         baseline=0.0, of_reference=True),
     Panel("rollout_gap", "Gap between vLLM and trainer", "nats a token", (Curve("pacs/rollout_gap/per_token"),),
-        typical("pacs/rollout_gap/per_token", "gap between vLLM and trainer", " nats a token"),
+        change("pacs/rollout_gap/per_token", "Gap between vLLM and trainer", " nats a token"),
         "How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It should be as "
         "small as the arithmetic allows, and constant.",
-        may_be_log=True, stands_for="log_ratio"),
+        may_be_log=True),
     Panel("staleness", "Age of the responses", "updates",
         (Curve("pacs/partial/staleness_mean", "mean"), Curve("pacs/partial/staleness_max", "largest")),
-        typical("pacs/partial/staleness_mean", "age of the responses", " updates"),
+        change("pacs/partial/staleness_mean", "Age of the responses", " updates"),
         "By how many updates of the policy the weights that wrote a response's first token are behind those that are "
         "trained, with partial rollouts. (run.rollouts.partial alone.)"),
     Panel("update", "What the update has to work with", "share",
@@ -203,7 +190,7 @@ PANELS = (
         "norm of a clipped update is the clip's.",
         is_share=True),
     Panel("gradient_norm", "Gradient norm before clipping", "L2 norm", (Curve(verl.GRADIENT_NORM),),
-        typical(verl.GRADIENT_NORM, "gradient norm"),
+        change(verl.GRADIENT_NORM, "Gradient norm"),
         "The mean over the step's updates, before clipping. A score sums over a response's tokens, so that norms grow "
         "with the length of responses.",
         may_be_log=True),

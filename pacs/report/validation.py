@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterable, Sequence
 
-from pacs.report.findings import bands_of, capital, tell, told_of
+from pacs.report.findings import bands_of, share, tell, told_of, way
 from pacs.report.groups import Group
-from pacs.report.trends import describe, share
 from pacs.verl_keys.metrics import VALIDATION
 
 PASS_AT_K = "pacs/validation/*/pass@*"
@@ -82,21 +81,15 @@ def outcome(groups: Sequence[Group], pattern: str, quantity: str = "pass rate") 
     """
     sources = shared(sources_of(groups, pattern), groups)
     first = {source: next(iter(keys.items())) for source, keys in sources.items()}
-    keys = [key for _, key in first.values()]
     statistics = {statistic for statistic, _ in first.values()}
     what = statistics.pop() if len(statistics) == 1 else quantity
-    subject = f"{what} on {next(iter(first))}" if len(first) == 1 else f"Mean {what} of {len(first)} sources"
-    bands = bands_of(groups, *keys)
-    text = tell(bands, capital(subject), "", share)
-    if len(bands) != 1:
-        return text
+    of = f"on {next(iter(first))}" if len(first) == 1 else f"of {len(first)} sources"
+    subject = f"{what.capitalize() if len(first) == 1 else f'Mean {what}'} {of}"
+    bands = bands_of(groups, *(key for _, key in first.values()))
+    text = tell(bands, subject, "", share)
     (of_one,) = sources.values() if len(sources) == 1 else ({},)
-    if len(of_one) > 1:
-        last = list(of_one)[-1]
-        (band,) = bands_of(groups, of_one[last]).values()
-        return f"{text}; {last} {describe(band.steps, band.mean, form=share)}"
-    if len(sources) > 1:
-        ends = [next(iter(bands_of(groups, key).values())).mean for key in keys]
-        higher = sum(values[-1] > values[0] for values in ends)
-        return f"{text}; {higher} of {len(ends)} ended higher"
+    if len(bands) == 1 and len(of_one) > 1:
+        *_, (last, key) = of_one.items()
+        (band,) = bands_of(groups, key).values()
+        text += f"; {last}: {way(band, share)}"
     return text

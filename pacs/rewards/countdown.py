@@ -3,12 +3,13 @@ r"""The verifier of countdown: given numbers and a target, an expression of the 
 The ground truth is JSON: `{"numbers": [3, 7, 25, 50], "target": 82}`.
 """
 
-import json
 import re
 from collections import Counter
-from dataclasses import dataclass
-from typing import Any, Final
+from typing import Annotated, Any, Final, Self
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from pacs.base.errors import one_line
 from pacs.rewards import expressions
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import answer_of
@@ -21,8 +22,7 @@ _RESULT: Final = re.compile(r"(.*)=\s*(-?(?:0|[1-9][0-9]*))\s*", re.DOTALL)
 _LIMIT: Final = 10**9
 
 
-@dataclass(frozen=True)
-class Countdown:
+class Countdown(BaseModel):
     """A problem.
 
     Attributes:
@@ -30,24 +30,19 @@ class Countdown:
         target: what the expression must come to.
     """
 
-    numbers: list[int]
-    target: int
+    model_config = ConfigDict(frozen=True, strict=True)
+
+    numbers: list[Annotated[int, Field(ge=0, lt=_LIMIT)]] = Field(min_length=1)
+    target: int = Field(gt=-_LIMIT, lt=_LIMIT)
 
     @classmethod
-    def from_json(cls, text: str) -> "Countdown":
+    def from_json(cls, text: str) -> Self:
         """Read it from a row's ground truth. Raises ValueError if it is not in its form."""
         try:
-            found = json.loads(str(text))
-        except (ValueError, RecursionError) as error:
-            raise ValueError(f"the ground truth is no JSON: {error}") from error
-        match found:
-            case {"numbers": [_, *_] as numbers, "target": target} if (
-                all(type(number) is int for number in [*numbers, target])
-                and min(numbers) >= 0
-                and max(*numbers, abs(target)) < _LIMIT
-            ):
-                return cls(numbers, target)
-        raise ValueError("the ground truth is not {numbers: [whole numbers from 0], target: whole number} below 10^9")
+            return cls.model_validate_json(str(text))
+        except ValidationError as error:
+            form = "{numbers: [whole numbers from 0], target: whole number} below 10^9"
+            raise ValueError(f"the ground truth is not {form} ({one_line(error)})") from error
 
 
 def compute_score(

@@ -6,7 +6,10 @@ from functools import cache
 from pkgutil import resolve_name
 from typing import Any, Final
 
+from pydantic import create_model
+
 from pacs.base.errors import did_you_mean
+from pacs.base.typed_settings import Settings
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 #: Name of each verifier, as in a row's `extra_info["verifier"]`, and the function that does it.
@@ -24,13 +27,6 @@ OF_A_REWARD_MODEL: Final = ("reward_router_address", "reward_model_tokenizer")
 DEFAULT: Final = "math"
 #: This module as `reward.custom_reward_function.path` of a run names it.
 PATH: Final = "pkg://pacs.rewards.registry"
-#: Type of a setting's default -> the types that its value may have, and what to give in words.
-_KINDS: Final[dict[type, tuple[tuple[type, ...], str]]] = {
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    float: ((int, float), "a number"),
-    str: ((str,), "text"),
-}
 
 
 def compute_score(
@@ -76,19 +72,7 @@ def check_settings(settings: Mapping[str, Any], prefix: str = f"{REWARD_ARGUMENT
             )
         if not isinstance(arguments, Mapping):
             raise ValueError(f"{prefix}{name}={arguments}: give the settings of {name} by their names.")
-        takes = [*_signature(name).parameters][4:]
-        try:
-            _signature(name).bind("", "", "", None, **arguments)
-        except TypeError as error:
-            unknown = next((setting for setting in arguments if setting not in takes), "")
-            raise ValueError(
-                f"{prefix}{name}: {error}; it takes {', '.join(takes) or 'no settings'}.{did_you_mean(unknown, takes)}"
-            ) from None
-        for setting, value in arguments.items():
-            default = _defaults(name).get(setting)
-            types, words = _KINDS.get(type(default), ((type(value),), ""))
-            if type(value) not in types:
-                raise ValueError(f"{prefix}{name}.{setting}={value}: give {words} (default: {default}).")
+        _settings(name, prefix).from_mapping(dict(arguments))
 
 
 def resolved_settings(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -101,15 +85,25 @@ def resolved_settings(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, di
 
 
 @cache
-def _defaults(name: str) -> dict[str, Any]:
-    """The settings of a verifier that have a default."""
-    settings = [*_signature(name).parameters.values()][4:]
-    return {setting.name: setting.default for setting in settings if setting.default is not setting.empty}
+def _parameters(name: str) -> list[inspect.Parameter]:
+    """The settings of a verifier: what comes behind the four arguments of verl's custom rewards."""
+    return [*inspect.signature(_function(name)).parameters.values()][4:]
 
 
 @cache
-def _signature(name: str) -> inspect.Signature:
-    return inspect.signature(_function(name))
+def _settings(name: str, prefix: str) -> type[Settings]:
+    """The settings as a section of a config, which says by its full key what is wrong with one."""
+    fields: dict[str, Any] = {
+        each.name: (Any if each.annotation is each.empty else each.annotation, each.default)
+        for each in _parameters(name)
+    }
+    section = create_model(name, __base__=Settings, **fields)
+    section.SECTION = f"{prefix}{name}"
+    return section
+
+
+def _defaults(name: str) -> dict[str, Any]:
+    return {each.name: each.default for each in _parameters(name)}
 
 
 @cache

@@ -13,11 +13,10 @@ from pacs.base.errors import UserError
 from pacs.base.tables import Table
 from pacs.report import figures, style, write_together
 from pacs.report.draw import draw_over_steps
-from pacs.report.findings import rank
+from pacs.report.findings import Interval, rank, share, shorten
 from pacs.report.groups import Group
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS, as_scored
-from pacs.report.trends import share, shorten
 from pacs.runs.read import Run
 from pacs.sweeps.results import read
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page
@@ -99,7 +98,7 @@ def finding(measure: str, ends: Mapping[str, Mapping[str, Any]]) -> str:
         without = sum(value["low"] is None for value in ends.values())
         remark = "one run each" if without == len(ends) else f"{without} of {len(ends)} without an interval"
         return f"{measure} from {share(means[low])} ({low}) to {share(means[high])} ({high}); {remark}"
-    intervals = {label: (value["low"], value["mean"], value["high"]) for label, value in ends.items()}
+    intervals = {label: Interval(value["low"], value["mean"], value["high"]) for label, value in ends.items()}
     return f"{measure}: {rank(intervals, '', share)}"
 
 
@@ -112,9 +111,8 @@ def _draw_ends(axes: Axes, measure: str, ends: Mapping[str, Mapping[str, Any]], 
             reach = [[value["mean"] - max(value["low"], 0.0)], [min(value["high"], 1.0) - value["mean"]]]
         mark = {"color": line["color"], "marker": line["marker"], "markersize": 5, "capsize": 3}
         axes.errorbar(value["mean"], place, xerr=reach, **mark)
-    axes.set_yticks(range(len(ends)), [f"{shorten(label)} ({value['n']})" for label, value in ends.items()])
-    for text in axes.get_yticklabels():
-        text.set_parse_math(False)
+    names = [f"{shorten(label)} ({value['n']})" for label, value in ends.items()]
+    axes.set_yticks(range(len(ends)), names, parse_math=False)
     axes.set_ylim(len(ends) - 1 + MARK_SPACING, -MARK_SPACING)
     low, high = axes.get_xlim()
     axes.set_xlim(max(low, -0.02), min(high, 1.02))

@@ -108,7 +108,7 @@ def train_runs(
     Returns:
         The exit status: 0 all is done, 1 a run or an evaluation failed, 75 or 128 + N stopped by a signal.
     """
-    clock = _Clock(runs)
+    started, at_first = time.monotonic(), _steps_left(runs)
     status = FINISHED
     for number, run in enumerate(runs, start=1):
         if stop.signals:
@@ -121,13 +121,15 @@ def train_runs(
         if run.is_finished:
             print(f"{which}: is trained already ({run.folder})", flush=True)
         else:
-            print(f"{which} -> {run.folder}{clock.said()}", flush=True)
+            elapsed, done = time.monotonic() - started, at_first - _steps_left(runs)
+            left = elapsed / done * _steps_left(runs[number - 1 :]) if done else 0.0
+            about = f" (after {duration(elapsed)}; about {duration(left)} left)" if done else ""
+            print(f"{which} -> {run.folder}{about}", flush=True)
             ended = _train(run, refused)
             if ended == FINISHED:
                 run.step = run.total_steps
             elif ended not in (FAILED, REFUSED):
                 return ended
-            clock.note(run)
         if not run.is_finished or (evaluation and not stop.signals and not evaluate_run(run, evaluation, stop)):
             status = FAILED
         if len(stop.signals) > 1:
@@ -153,28 +155,5 @@ def _train(run: PlannedRun, refused: dict[str, str]) -> int:
         sys.argv = before
 
 
-class _Clock:
-    """How long the sweep has taken, and how long it may take.
-
-    Args:
-        runs: of the sweep, as they were when it was started.
-    """
-
-    def __init__(self, runs: Sequence[PlannedRun]) -> None:
-        self.started = time.monotonic()
-        self.left = {run.folder: run.total_steps - run.step for run in runs if not run.is_finished}
-        self.done = 0
-
-    def note(self, run: PlannedRun) -> None:
-        """A run has ended."""
-        left = self.left.pop(run.folder)
-        if run.is_finished:
-            self.done += left
-
-    def said(self) -> str:
-        """In words, from the second run on."""
-        elapsed = time.monotonic() - self.started
-        if not self.done:
-            return ""
-        left = elapsed / self.done * sum(self.left.values())
-        return f" (after {duration(elapsed)}; about {duration(left)} left)"
+def _steps_left(runs: Sequence[PlannedRun]) -> int:
+    return sum(run.total_steps - run.step for run in runs if not run.is_finished)

@@ -4,10 +4,17 @@ import math
 
 import pytest
 
-from pacs.diversity.support import Support, compare, support, threshold, together
+from pacs.diversity.curves import along
+from pacs.diversity.folders import marks_of
+from pacs.diversity.support import Support, entropies_of, threshold, together
+from pacs.evaluation.sample import GradedTask
 from tests.diversity.folders import Response, make_task
 
 RIGHT, WRONG = Response("r"), Response("w", "wrong", "8")
+
+
+def support(base: GradedTask, model: GradedTask, k: int, least: int = 1) -> Support:
+    return along("sums", marks_of(base), {"model": marks_of(model)}, [k], least).at[k].points["model"].support
 
 
 def of_counts(kept: int, gained: int, lost: int, neither: int) -> Support:
@@ -51,7 +58,6 @@ def test_as_many_right_samples_as_are_asked_for() -> None:
     model = make_task({"a": [RIGHT, WRONG, RIGHT], "b": [WRONG, WRONG, RIGHT], "c": [RIGHT, RIGHT, RIGHT]})
     assert support(base, model, 3, least=2) == Support(("a",), ("c",), ("b",), ())
     assert support(base, model, 2, least=2) == Support((), ("c",), ("a",), ("b",))
-    assert compare(base, model, [3, 2], least=2).at[2].lost == ("a",)
 
 
 def test_what_is_not_defined_is_absent() -> None:
@@ -71,29 +77,28 @@ def test_problems_are_sorted_by_who_solves_them_within_k() -> None:
     assert together([support(base, model, 1), support(base, model, 2)]).lost == ("b", "b")
 
 
-def test_the_first_k_samples_decide_the_entropies_too() -> None:
+def test_the_first_k_samples_decide_the_entropies() -> None:
     base = make_task({"a": [WRONG, WRONG, RIGHT]})
     model = make_task({"a": [RIGHT, WRONG, WRONG]})
-    found = compare(base, model, [1, 2])
-    assert found.right == {"a": (0, 1)}
-    assert found.entropies["answer_entropy"].base.mean == 0
-    assert found.entropies["answer_entropy"].model.mean == pytest.approx(0.6931, abs=1e-4)
-    assert "token_entropy" not in found.entropies
+    found = entropies_of(base, model, 2)
+    assert found["answer_entropy"].base.mean == 0
+    assert found["answer_entropy"].model.mean == pytest.approx(0.6931, abs=1e-4)
+    assert "token_entropy" not in found
 
 
 def test_what_is_counted_is_of_as_many_samples_as_the_largest_k() -> None:
     """Whatever the order of the ks, and of both models; more samples are there, and not read."""
     base = make_task({"a": [WRONG, RIGHT, RIGHT, RIGHT], "b": [WRONG] * 4})
     model = make_task({"a": [RIGHT, RIGHT, WRONG, RIGHT], "b": [RIGHT, RIGHT, RIGHT, WRONG]})
-    found = compare(base, model, [3, 1])
-    assert found.right == {"a": (2, 2), "b": (0, 3)}
+    found = along("sums", marks_of(base), {"model": marks_of(model)}, [3, 1])
+    assert found.right == {"a": [2, 2], "b": [0, 3]}
     assert found.k == 3
 
 
 @pytest.mark.parametrize("recorded", [(0.5, None), (None, 0.25), (0.5, 0.25)])
 def test_an_entropy_that_one_model_lacks_is_compared_with_nothing(recorded: tuple[float | None, float | None]) -> None:
     base, model = (make_task({"a": [Response("r", token_entropy=entropy)] * 2}) for entropy in recorded)
-    found = compare(base, model, [2]).entropies
+    found = entropies_of(base, model, 2)
     assert found.keys() == {"answer_entropy", "token_entropy"} - ({"token_entropy"} if None in recorded else set())
     if None not in recorded:
         one = found["token_entropy"]

@@ -28,16 +28,22 @@ def test_json_page_and_picture(base: Path, tmp_path: Path, capsys: pytest.Captur
     assert printed.splitlines()[-3:] == [f"{out / name}" for name in ("support.json", "support.md", "support.png")]
     sums = json.loads((out / "support.json").read_text())["tasks"]["sums"]
     assert [*sums["k"]] == ["1", "3"]
-    assert sums["k"]["3"]["problems"] == {"kept": ["a"], "gained": ["c"], "lost": ["b"], "neither": []}
-    assert sums["k"]["3"]["metrics"] == {"SRR": 0.5, "NDR": 0.5, "SDS": 0.5, "NSCR": 0.0}
-    assert sums["right_of_k"]["base_and_model"] == {"a": [1, 3], "b": [1, 0], "c": [0, 1]}
+    three = sums["k"]["3"]["steps"]["pacs"]
+    assert three["problems"] == {"kept": ["a"], "gained": ["c"], "lost": ["b"], "neither": []}
+    means = {name: value["mean"] for name, value in three["metrics"].items()}
+    assert means == {"SRR": 0.5, "NDR": 0.5, "SDS": 0.5, "NSCR": 0.0}
+    assert sums["right_of_k"]["problems"] == {"a": [1, 3], "b": [1, 0], "c": [0, 1]}
     assert sums["entropies"]["token_entropy"]["base"]["mean"] == pytest.approx((2 * 1 / 3 + 0.25) / 3)
     page = (out / "support.md").read_text()
-    rows = [[cell.strip() for cell in line.split("|")] for line in page.splitlines() if line.startswith("| all")]
-    one, three = "2 (33.3%)", "0 (0.0%)"
-    assert [row[4:9] for row in rows] == [["6", one, three, three, "4 (66.7%)"], ["6", one, one, one, three]]
+    together = [[cell.strip() for cell in line.split("|")] for line in page.partition("## all tasks")[2].splitlines()]
+    assert [row[2:6] for row in together if row[1:2] == ["pacs"] and len(row) > 6] == [
+        ["2", "2", "2", "0"],
+        ["2", "0", "0", "4"],
+    ]
+    assert "Within 3 samples pacs solves 1 of the 2 problems that base solves, and 1 of the 1 that it does not." in page
     assert "gained (1): c (0 → 1)" in page
     assert "lost (1): b (1 → 0)" in page
+    assert "sums: token entropy, nats" in page
     assert (out / "support.png").read_bytes().startswith(b"\x89PNG")
 
 

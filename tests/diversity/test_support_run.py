@@ -110,7 +110,7 @@ def test_finished_evaluations_are_read(run: Path, out: Path, capsys: pytest.Capt
     assert document["tasks"]["sums"]["right_of_k"]["problems"]["d"] == [0, 0, 1]
     page = (out / "support.md").read_text()
     assert page.startswith("# Support along ")
-    assert "Within 2 samples the policy of step 20 solves 1 of the 2 problems that the initial policy solves" in page
+    assert "Within 2 samples step 20 solves 1 of the 2 problems that the initial policy solves" in page
     assert "right in 1 of the lost ones (the initial policy) and 1 of the gained ones (step 20): with other" in page
     assert "empirical" in page
     assert (out / "support.png").read_bytes().startswith(b"\x89PNG")

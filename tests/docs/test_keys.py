@@ -15,10 +15,10 @@ from omegaconf import OmegaConf
 from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
-from pacs.configuration import FILES, documented_keys, key_table
 from pacs.runs.genac_settings import GenacSettings
 from pacs.runs.settings import RunSettings
 from tests.docs.configs import composed
+from tests.docs.configuration import FILES, documented_keys, key_table
 from tests.docs.pages import PAGES, ROOT, Page, code_words, read
 from tests.docs.test_files import FILE
 
@@ -105,7 +105,7 @@ def test_the_checker_sees_what_does_not(tmp_path: Path) -> None:
 
 def test_the_page_of_keys_is_what_the_configs_say() -> None:
     page = (ROOT / "docs/configuration.md").read_text()
-    assert page.endswith(key_table()), "end docs/configuration.md with what `python -m pacs.configuration` prints"
+    assert page.endswith(key_table()), "end docs/configuration.md with what `python -m tests.docs.configuration` prints"
 
 
 def test_the_table_of_keys_is_the_schema() -> None:

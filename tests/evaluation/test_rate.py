@@ -179,7 +179,7 @@ def test_what_cannot_be_rated_is_refused(rate: Any, engine: Engine, file: Path, 
         (["--data", file, file], "both would go by sums-train: rate one after the other"),
         (
             [*words(file), "--temperature", "0.5", "--reward-kwargs", "math.nothing=1"],
-            "unexpected keyword argument 'nothing'",
+            "math.nothing is not a setting",
         ),
         ([*words(file), "--out", tmp_path / "sums"], "has other files"),
     ]:

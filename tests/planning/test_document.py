@@ -3,17 +3,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from pacs.planning import document
+from tests.planning import page
 
 PAGE = Path(__file__).parents[2] / "docs" / "scaling.md"
 
 
 def test_the_page_ends_in_what_the_plan_says() -> None:
-    end = document.tables()
-    assert PAGE.read_text(encoding="utf-8").endswith(end), "end docs/scaling.md with `python -m pacs.planning`"
+    end = page.tables()
+    assert PAGE.read_text(encoding="utf-8").endswith(end), "end docs/scaling.md with `python -m tests.planning.page`"
 
 
 def test_a_run_that_does_not_fit_is_not_written_as_one_that_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(document, "make_plan", lambda *_, **__: SimpleNamespace(fits=False))
+    monkeypatch.setattr(page, "make_plan", lambda *_, **__: SimpleNamespace(fits=False))
     with pytest.raises(ValueError, match="does not fit"):
-        document.planned("pacs", "Qwen/Qwen3-8B")
+        page.planned("pacs", "Qwen/Qwen3-8B")

@@ -9,7 +9,6 @@ from pacs.composing import compose_run
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.calibration import beside, calibrated
 from pacs.planning.devices import GIB, GPUS
-from pacs.planning.document import planned_beside
 from pacs.planning.generation import decoding_steps, generation
 from pacs.planning.lengths import Lengths, Sample, assumed, drawn
 from pacs.planning.links import link_speed
@@ -21,6 +20,7 @@ from pacs.planning.timing import seconds
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
 from recipes.smoke.gates import training_process_bytes
+from tests.planning.page import planned_beside
 
 ROLLOUT = "actor_rollout_ref.rollout"
 

@@ -7,8 +7,8 @@ import pytest
 from pacs.base.errors import UserError
 from pacs.report import read_runs
 from pacs.report.figures import title_of
+from pacs.report.findings import amount
 from pacs.report.groups import AXES, group_runs
-from pacs.report.trends import amount
 from tests.report.drawn import NAMED, axes_of, bands_of, constant, lines_of, resets_of
 from tests.report.test_report_command import FEW, run_command
 
@@ -63,8 +63,8 @@ def test_groups_are_compared_where_all_have_come_to(make_run):
     more = make_run("more", more={TOKENS: constant(1000)}, **FEW)
     less = make_run("less", more={TOKENS: constant(520)}, **FEW)
     titles = {axis: title_of(NAMED["pass_rate"], groups_over(axis, more, less)) for axis in ("steps", "tokens")}
-    assert "at step 6: no clear difference (0.60)" in titles["steps"]
-    assert "after 3.12k generated tokens: 0.60 for less, 0.45 for more" in titles["tokens"]
+    assert "last third up to step 6: no clear difference (0.58)" in titles["steps"]
+    assert "last third up to 3.12k generated tokens: 0.58 for less, 0.45 for more" in titles["tokens"]
 
 
 def test_a_run_that_did_not_log_it_is_drawn_over_steps(make_run, tmp_path, capsys):

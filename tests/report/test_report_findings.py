@@ -5,10 +5,9 @@ import pytest
 
 from pacs.report import read_runs
 from pacs.report.figures import title_of
-from pacs.report.findings import over_runs, rank
+from pacs.report.findings import Interval, number, over_runs, rank, share, wobble
 from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
-from pacs.report.trends import number
 from tests.report.drawn import OF_SOME
 
 NAMED = {panel.name: panel for panel in PANELS}
@@ -27,28 +26,26 @@ def test_the_titles_of_one_run(make_run):
     folder = [make_run(resets=[3, 6], more=OF_SOME)]
     titles = {name: title(name, folder) for name in NAMED}
     assert titles == {
-        "pass_rate": "Right answers in training rose from 0.35 to 0.60",
-        "validation": "Pass@1 on arithmetic went from 0.25 to 0.50; pass@8 went from 0.25 to 0.50",
-        "entropy": "Entropy fell from 1 to 0.167 nats a token",
-        "response_length": "Mean length of a response rose from 15 to 20 tokens",
+        "pass_rate": "Right answers in training: 0.38 → 0.58",
+        "validation": "Pass@1 on arithmetic: 0.25 → 0.50; pass@8: 0.25 → 0.50",
+        "entropy": "Entropy: 0.75 → 0.183 nats a token",
+        "response_length": "Mean length of a response: 15.5 → 19.5 tokens",
         # steps 5 and 6: 0.5 + 0.55, and 0.5 - 1.1
         "scores": "Median score in the last third: 1.05 for right, −0.6 for wrong",
         "lengths": "Mean length in the last third: 17.5 tokens for right, 20 for wrong",
         # steps 5 and 6: 7.5 and 8, 4 and 4
         "effective_rank": "Effective rank in the last third: 7.75 for right, 4 for wrong",
-        "critic": "Accuracy of the implicit critic: 0.75 in the first third, 0.75 in the last",
-        "advantage": "The effective advantage stayed at 0.5",
-        # 0.8 * 0.55 + 0.2 * 0.95, 0.8 * 0.5 + 0.2 * 1, and 0.05 everywhere
-        "calibration": "σ(ψ) averages 0.63 where 0.60 are right: ECE 0.05 (steps 5 to 6)",
+        "critic": "Accuracy of the implicit critic: 0.75 → 0.75",
+        "advantage": "The effective advantage: 0.5 → 0.5",
         "groups": "Groups: all right 0.30 → 0.30, all wrong 0.10 → 0.10, mixed 0.60 → 0.60",
-        "generative_critic": "Explained variance of the critic's scores rose from 0.10 to 0.60",
-        "log_ratio": "The policy went up to 0.06 nats from its reference; resets: 2",
-        "update": "Share of mixed groups stayed at 0.60",
-        "gradient_norm": "Gradient norm: median 9.65, at most 9.9 (step 1)",
-        "rollout_gap": "Gap between vLLM and trainer: median 1e-05 nats a token, at most 1e-05 (step 1)",
-        "staleness": "Age of the responses: median 0.5 updates, at most 0.5 (step 1)",
-        "verifier": "Verdicts: correct 0.35 → 0.60, wrong 0.55 → 0.30, no answer 0.10 → 0.10",
-        "time": "A step takes 4 s (median), 38% of it update",
+        "generative_critic": "Explained variance of the critic's scores: 0.15 → 0.55",
+        "log_ratio": "Distance from the reference: 0.015 → 0.055 nats a response",
+        "update": "Share of mixed groups: 0.60 → 0.60",
+        "gradient_norm": "Gradient norm: 9.85 → 9.45",
+        "rollout_gap": "Gap between vLLM and trainer: 1e-05 → 1e-05 nats a token",
+        "staleness": "Age of the responses: 0.5 → 0.5 updates",
+        "verifier": "Verdicts: correct 0.38 → 0.58, wrong 0.52 → 0.32, no answer 0.10 → 0.10",
+        "time": "Time of a step: 4 → 4 s, 38% of it update",
     }
 
 
@@ -59,7 +56,7 @@ def test_seeds_are_told_as_their_mean(make_run):
         )
         for i in (0, 1)
     ]
-    assert title("pass_rate", folders, each=False) == "Right answers in training rose from 0.20 to 0.70"
+    assert title("pass_rate", folders, each=False) == "Right answers in training: 0.25 → 0.65"
 
 
 @pytest.mark.parametrize(
@@ -78,14 +75,14 @@ def test_of_several_runs_the_title_names_who_ended_highest(make_run, ends, text)
     folders = [
         make_run(name, more={"critic/score/mean": constant(end)}) for name, end in zip("abcd", ends, strict=False)
     ]
-    assert title("pass_rate", folders) == f"Right answers in training at step 6: {text}"
+    assert title("pass_rate", folders) == f"Right answers in training, last third up to step 6: {text}"
 
 
 def test_noisy_runs_are_not_ranked(make_run):
     """Ends 0.1 apart, in curves whose neighbours are 0.2 apart."""
     more = [{"critic/score/mean": lambda step, up=up: 0.5 + up + 0.2 * (step % 2)} for up in (0.0, 0.1)]
     folders = [make_run(name, more=metrics) for name, metrics in zip("ab", more, strict=True)]
-    assert title("pass_rate", folders) == "Right answers in training at step 6: no clear difference (0.50 to 0.60)"
+    assert title("pass_rate", folders).endswith("last third up to step 6: no clear difference (0.60 to 0.70)")
 
 
 def test_groups_of_seeds_are_ranked_by_their_intervals(make_run):
@@ -99,9 +96,9 @@ def test_groups_of_seeds_are_ranked_by_their_intervals(make_run):
 
     low, high, wide = seeds("low", (0.5, 0.51, 0.52)), seeds("high", (0.7, 0.71, 0.72)), seeds("wide", (0.7, 0.74))
     apart = title("pass_rate", [*low, *high], each=False)
-    assert apart == "Right answers in training at step 6: 0.71 for x=high, 0.51 for x=low"
+    assert apart == "Right answers in training, last third up to step 6: 0.71 for x=high, 0.51 for x=low"
     overlapping = title("pass_rate", [*low, *wide], each=False)
-    assert overlapping == "Right answers in training at step 6: no clear difference (0.51 to 0.72)"
+    assert overlapping == "Right answers in training, last third up to step 6: no clear difference (0.51 to 0.72)"
 
 
 @pytest.mark.parametrize("runs", [2, 3, 5, 10])
@@ -113,19 +110,19 @@ def test_an_interval_by_the_range_has_the_mean_in_95_of_100(runs):
 
 def test_runs_of_unequal_length_are_compared_where_both_are(make_run):
     folders = [make_run("long", steps=9), make_run("short", steps=4, more={"critic/score/mean": constant(0.9)})]
-    assert title("pass_rate", folders) == "Right answers in training at step 4: 0.90 for short, 0.50 for long"
+    assert title("pass_rate", folders).endswith("last third up to step 4: 0.90 for short, 0.47 for long")
 
 
-def test_runs_without_a_common_step_are_not_compared(make_run):
+def test_runs_without_a_common_part_are_not_compared(make_run):
     nan = float("nan")
-    more = [{"critic/score/mean": lambda step, odd=odd: 0.5 if step % 2 == odd else nan} for odd in (0, 1)]
+    more = [{"critic/score/mean": lambda step, late=late: 0.5 if (step > 3) == late else nan} for late in (False, True)]
     folders = [make_run(f"r{i}", more=metrics) for i, metrics in enumerate(more)]
     assert title("pass_rate", folders) == "Right answers in training"
 
 
 def test_what_only_one_of_several_has_is_told_of_that_one(make_run):
     folders = [make_run("pacs"), make_run("grpo", pacs=False)]
-    assert title("update", folders) == "Share of mixed groups stayed at 0.60"
+    assert title("update", folders) == "Share of mixed groups: 0.60 → 0.60"
     assert title("scores", folders) == "Median score in the last third: 1.05 for right, −0.6 for wrong"
 
 
@@ -143,50 +140,60 @@ def test_scores_of_several_runs_are_told_by_their_distance(make_run):
     assert title("scores", folders) == "Median of right less that of wrong scores, last third: 1.65 for a, 0.55 for b"
 
 
-def test_the_farthest_of_several_runs_is_named_with_its_resets(make_run):
-    folders = [make_run("near", resets=[1, 2, 3]), make_run("far", steps=9, resets=[5])]
-    assert title("log_ratio", folders) == "far went farthest: up to 0.09 nats from its reference; resets: 1"
-
-
-def test_seeds_of_unequal_resets_are_told_as_a_range(make_run):
-    folders = [make_run(f"s{i}", resets=range(1, 2 + i), config=f"data: {{seed: {i}}}") for i in (0, 2)]
-    text = title("log_ratio", folders, each=False)
-    assert text == "The policy went up to 0.06 nats from its reference; resets: 1 to 3"
-
-
 def test_medians_of_several_runs(make_run):
     folders = [make_run("a"), make_run("b", more={"timing_s/step": constant(9.0)})]
-    assert title("time", folders) == "Median time of a step: 9 s for b, 4 for a"
+    assert title("time", folders) == "Time of a step, last third up to step 6: 9 s for b, 4 for a"
 
 
 def test_a_time_without_phases_is_told_without_them(make_run):
     none = dict.fromkeys(["timing_s/gen", "timing_s/update_actor"], constant(float("nan")))
-    assert title("time", [make_run(more=none)]) == "A step takes 4 s (median)"
+    assert title("time", [make_run(more=none)]) == "Time of a step: 4 → 4 s"
 
 
 def test_verdicts_of_several_runs_are_told_by_the_missing_answers(make_run):
     folders = [make_run("a"), make_run("b", more={"pacs/verifier/no_answer_fraction": constant(0.3)})]
-    assert title("verifier", folders) == "Share of “no answer” at step 6: 0.30 for b, 0.10 for a"
+    assert title("verifier", folders) == "Share of “no answer”, last third up to step 6: 0.30 for b, 0.10 for a"
 
 
 def test_the_three_largest_verdicts_are_told(make_run):
     more = {"pacs/verifier/timeout_fraction": constant(0.2), "pacs/verifier/error_fraction": constant(0.01)}
     text = title("verifier", [make_run(more=more)])
-    assert text == "Verdicts: correct 0.35 → 0.60, wrong 0.55 → 0.30, timeout 0.20 → 0.20"
-
-
-def test_calibration_of_several_runs(make_run):
-    """0.05 against 0.8 * 0.55 + 0.2 * 0.05."""
-    folders = [make_run("a"), make_run("b", more={"pacs/critic/bin_5/correct_fraction": constant(0.0)})]
-    assert title("calibration", folders) == "Calibration error in the last third: 0.45 for b, 0.05 for a"
+    assert text == "Verdicts: correct 0.38 → 0.58, wrong 0.52 → 0.32, timeout 0.20 → 0.20"
 
 
 def test_several_sources_are_told_as_their_mean(make_run):
     keys = [f"pacs/validation/{source}/pass@{k}" for source in ("a", "org/b") for k in (1, 8)]
     text = title("validation", [make_run(validation=keys)])
-    assert text == "Mean pass@1 of 2 sources went from 0.25 to 0.50; 2 of 2 ended higher"
+    assert text == "Mean pass@1 of 2 sources: 0.25 → 0.50"
 
 
 def test_a_long_label_keeps_its_end():
-    text = rank({"x" * 50 + "-end": (1, 1, 1), "b": (0, 0, 0)}, " s", number)
+    text = rank({"x" * 50 + "-end": Interval(1, 1, 1), "b": Interval(0, 0, 0)}, " s", number)
     assert text == f"1 s for …{'x' * 35}-end, 0 for b"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0, "0"),
+        (0.19234, "0.192"),
+        (17.804, "17.8"),
+        (999.4, "999"),
+        (4205.2, "4,205"),
+        (2.86e-7, "2.86e-07"),
+        (-1.2, "−1.2"),
+        (-4205.2, "−4,205"),
+    ],
+)
+def test_numbers_have_three_digits(value, text):
+    assert number(value) == text
+
+
+def test_shares_have_two_decimals():
+    assert [share(value) for value in (0.0, 0.324, 0.935, 1.0)] == ["0.00", "0.32", "0.94", "1.00"]
+
+
+def test_the_wobble_is_the_median_distance_from_midway():
+    assert wobble([0.0, 1.0, -2.0, 4.0, 6.0]) == 2.0  # of 2, 4.5, 2
+    assert wobble([1.0, 2.0, 3.0, 4.0]) == 0.0
+    assert wobble([5.0, 7.0]) == 0.0

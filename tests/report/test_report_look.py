@@ -92,7 +92,10 @@ def test_a_name_is_shown_as_it_is(make_run, name):
     pair = figures.figure_of(NAMED["pass_rate"], groups_of(make_run(f"again/{name}", more=more), make_run("other")))
     figures.render_png(pair)
     assert note_of(pair) == [name, "other"]
-    assert unwrapped(pair.axes[0]) == f"Right answers in training at step 6: 0.90 for {name}, 0.60 for other"
+    assert (
+        unwrapped(pair.axes[0])
+        == f"Right answers in training, last third up to step 6: 0.90 for {name}, 0.58 for other"
+    )
 
 
 def test_the_png_is_a_picture_and_the_same_each_time(make_run):

@@ -221,7 +221,7 @@ def test_write_report_writes_page_and_pictures_and_nothing_else(make_run, tmp_pa
     page = Page(files[0].read_text(encoding="utf-8"))
     assert [png_of(image) for image in page.of("img")] == [file.read_bytes() for file in files[1:]]
     alts = [image["alt"] for image in page.of("img")]
-    assert alts[2] == "Entropy fell from 1 to 0.167 nats a token"
+    assert alts[2] == "Entropy: 0.75 → 0.183 nats a token"
     assert alts[0] == "Small multiples over the training step: " + "; ".join(map(str, alts[1:]))
     assert ["pass@1", "0.875"] in page.rows
     assert_self_contained(page)

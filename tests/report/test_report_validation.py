@@ -56,7 +56,7 @@ def test_only_sources_that_all_runs_have_are_compared(make_run):
     both = [f"pacs/validation/{source}/pass@1" for source in ("a", "b")]
     folders = [make_run("x", validation=both), make_run("y", validation=both[:1]), make_run("z", validation=())]
     groups = group_runs(read_runs(folders), each=True)
-    assert outcome(PASS_AT_K)(groups) == "Pass@1 on a at step 6: no clear difference (0.50)"
+    assert outcome(PASS_AT_K)(groups) == "Pass@1 on a, last third up to step 6: no clear difference (0.50)"
     found = sources_of(groups, PASS_AT_K)
     assert list(shared(found, groups)) == ["a"]
     assert shared({"b": found["b"]}, groups[1:]) == {"b": found["b"]}

@@ -195,7 +195,7 @@ def test_the_report_of_the_file_alone_is_the_same(
     page = rendered["index.html"].decode()
     assert "beta=9 highest" not in page  # of two settings both are named
     assert "beta, arithmetic: training, last step: 0.90 for beta=9, 0.10 for beta=1" in page
-    assert "Right answers in training at step 3: 0.90 for beta=9, 0.10 for beta=1" in page
+    assert "Right answers in training, last third up to step 3: 0.90 for beta=9, 0.10 for beta=1" in page
 
 
 @pytest.mark.parametrize(

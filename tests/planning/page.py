@@ -6,6 +6,7 @@ from pacs.base.tables import format_table
 from pacs.composing import compose_run
 from pacs.planning.assumptions import ASSUMPTIONS
 from pacs.planning.devices import GIB, GPUS
+from pacs.planning.lengths import Sample
 from pacs.planning.measured import MEASURED, MeasuredStep
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import run_hours
@@ -20,7 +21,7 @@ NODES = (1, 8)
 HEAD = """\
 ## The plan of the paper's runs
 
-Estimates with assumed lengths, printed by `python -m pacs.planning`. Each phase fits. Hours are for
+Estimates with assumed lengths, printed by `python -m tests.planning.page`. Each phase fits. Hours are for
 the paper's 120 steps (4B) and 320 (8B).
 """
 MEASURED_HEAD = """\
@@ -74,8 +75,23 @@ def planned(algorithm: str, model: str, nodes: int = 1, hardware: str = "h200x8"
 
 def planned_beside(step: MeasuredStep) -> Plan:
     """The plan of a step that was measured."""
-    config, hardware = compose_run("pacs_paper", step.overrides)
-    return make_plan(config, hardware=hardware, lengths=step.lengths)
+    tokens = step.prompts * step.responses * (step.prompt_tokens + step.response_tokens)
+    overrides = [
+        "recipe=qwen3_8b",
+        f"hardware={step.gpu}x1",
+        f"{names.POLICY_PATH}={step.model}",
+        "method.update.strategy=cached",
+        f"{names.TRAINED_DTYPE}=bf16",
+        f"{names.PROMPTS_PER_STEP}={step.prompts}",
+        f"{names.PROMPTS_PER_UPDATE}={step.mini_batch}",
+        f"{names.RESPONSES_PER_PROMPT}={step.responses}",
+        f"{names.LONGEST_PROMPT}={step.prompt_tokens}",
+        f"{names.LONGEST_RESPONSE}={step.response_tokens}",
+        f"{names.UPDATE_TOKENS}={tokens}",
+    ]
+    config, hardware = compose_run("pacs_paper", overrides)
+    lengths = Sample((step.prompt_tokens,), (step.response_tokens,), "measured")
+    return make_plan(config, hardware=hardware, lengths=lengths)
 
 
 def _plans() -> Iterator[tuple[str, Plan]]:
@@ -98,7 +114,8 @@ def _measured() -> Iterator[tuple[str, dict[str, str]]]:
             row = {"seconds": f"{seconds:.2f}", "formulas": f"{formulas[phase]:.2f}"}
             row["planned"] = f"{plan.seconds[phase]:.2f}"
             if phase != "weight sync":
-                row["tokens/s"] = f"{step.tokens(phase) / seconds:,.0f}"
+                counted = step.response_tokens + (0 if phase == "generation" else step.prompt_tokens)
+                row["tokens/s"] = f"{step.prompts * step.responses * counted / seconds:,.0f}"
             rows = f"{step.prompts * step.responses} x {step.prompt_tokens + step.response_tokens:,}"
             yield f"{GPUS[step.gpu].name}, {_short(step.model)}, {rows}, {phase}", row | {"with": step.how}
 
@@ -145,3 +162,7 @@ def _gpus() -> Iterator[tuple[str, dict[str, str]]]:
 
 def _block(rows: Iterator[tuple[str, dict[str, str]]], corner: str) -> str:
     return f"```text\n{format_table(dict(rows), corner=corner)}\n```\n"
+
+
+if __name__ == "__main__":
+    print(tables(), end="")

@@ -1,6 +1,6 @@
 """The tables of docs/configuration.md: each key of `method`, `run` and `genac`, its default, what configs say of it.
 
-python -m pacs.configuration     (prints the tables)
+python -m tests.docs.configuration     (prints the tables)
 """
 
 import re
