@@ -27,7 +27,7 @@ def test_the_cores_less_the_engines_are_shared(
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(machine)))
     share_cores(engines=engines, graders=graders)
     assert cores_to_grade() == each
-    assert isolation._Pool("math", isolation.Limits())._workers == isolation.AT_ONCE * each
+    assert isolation._Pool("math", isolation.Limits())._workers == each
     assert isolation._Pool("math", isolation.Limits(workers=3))._workers == 3
 
 

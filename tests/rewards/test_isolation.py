@@ -6,6 +6,7 @@ import pickle
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated
+from pacs.rewards import isolation
+from pacs.rewards.isolation import SLOW_PER_WORKER, IsolationError, Limits, ProcessDied, isolated
 from tests.processes import children_with
 from tests.rewards import work
 
@@ -116,27 +118,82 @@ def test_a_module_that_cannot_be_imported_is_told(monkeypatch: pytest.MonkeyPatc
         isolated(work.double, 21, limits=LIMITS)
 
 
-# How much at a time.
+# Slow work and its neighbours.
 
 PATIENT = Limits(timeout_seconds=60.0, memory_mib=1024, workers=1)
 
 
-def test_no_more_work_at_a_time_than_there_are_workers(tmp_path: Path) -> None:
-    """The next begins when another has ended, and none is lost."""
+def test_slow_work_gives_its_place_to_the_next_and_goes_on(tmp_path: Path) -> None:
+    """It is neither killed nor begun anew: what it has done so far is not lost."""
     file = tmp_path / "file"
-    starts = Path(f"{file}.starts")
-    limits = Limits(timeout_seconds=60.0, memory_mib=1024, workers=2)
-    with ThreadPoolExecutor(4) as threads:
-        waiting = [threads.submit(isolated, work.wait_for, str(file), limits=limits) for _ in range(4)]
+    with ThreadPoolExecutor(1) as threads:
+        slow = threads.submit(isolated, work.wait_for, str(file), limits=PATIENT)
         try:
-            while not starts.exists() or starts.read_text().count("started") < 2:
-                time.sleep(0.01)
-            time.sleep(1)
-            assert starts.read_text().count("started") == 2
+            assert [isolated(work.double, i, limits=PATIENT) for i in range(20)] == [2 * i for i in range(20)]
+            assert not slow.done()
         finally:
             file.touch()
-        assert len({call.result() for call in waiting}) == 2
-    assert starts.read_text().count("started") == 4
+        slow.result()
+    assert Path(f"{file}.starts").read_text() == "started\n"
+
+
+def test_more_slow_work_than_may_go_on_waits_its_turn(tmp_path: Path) -> None:
+    """One keeps the only place; the next begins when another has ended, and none is lost."""
+    file = tmp_path / "file"
+    starts = Path(f"{file}.starts")
+    with ThreadPoolExecutor(SLOW_PER_WORKER + 2) as threads:
+        slow = [threads.submit(isolated, work.wait_for, str(file), limits=PATIENT) for _ in range(SLOW_PER_WORKER + 2)]
+        try:
+            while not starts.exists() or starts.read_text().count("started") < SLOW_PER_WORKER + 1:
+                time.sleep(0.01)
+            time.sleep(1)
+            assert starts.read_text().count("started") == SLOW_PER_WORKER + 1
+        finally:
+            file.touch()
+        pids = [call.result() for call in slow]
+    assert len(pids) == SLOW_PER_WORKER + 2
+    assert isolated(work.double, 21, limits=PATIENT) == 42
+
+
+def test_only_slow_work_that_computes_has_a_lower_priority(tmp_path: Path) -> None:
+    """Work on a busy machine may be slow without having computed."""
+    own = psutil.Process().nice()
+    if own == 19:
+        pytest.skip("these tests have the lowest priority themselves")
+    file = tmp_path / "file"
+    with ThreadPoolExecutor(2) as threads:
+        waits = threads.submit(isolated, work.wait_for, str(file), limits=PATIENT)
+        computes = threads.submit(isolated, work.loop, limits=Limits(timeout_seconds=10.0, memory_mib=1024))
+        lowered: list[psutil.Process] = []
+        while not lowered and not computes.done():
+            lowered = [process for server in servers() for process in server.children() if process.nice() > own]
+        assert [process.nice() for process in lowered] == [min(own + 10, 19)]
+        file.touch()
+        assert waits.result() != lowered[0].pid
+        lowered[0].kill()
+        with pytest.raises(ProcessDied):
+            computes.result()
+
+
+def test_places_are_taken_in_the_order_of_asking() -> None:
+    places = isolation._Places(1)
+    places.take()
+    order: list[int] = []
+
+    def ask(number: int) -> None:
+        places.take()
+        order.append(number)
+        places.give()
+
+    threads = [threading.Thread(target=ask, args=(number,)) for number in range(10)]
+    for number, thread in enumerate(threads):
+        thread.start()
+        while len(places._waiting) <= number:
+            time.sleep(0.001)
+    places.give()
+    for thread in threads:
+        thread.join()
+    assert order == [*range(10)]
 
 
 class Interrupt(Exception):
@@ -159,6 +216,16 @@ def test_an_interrupt_at_work_ends_the_work_and_frees_its_place() -> None:
     with interrupted():
         isolated(work.sleep, limits=PATIENT)
     assert isolated(work.double, 21, limits=PATIENT) == 42
+
+
+def test_an_interrupt_while_waiting_leaves_the_place_to_others() -> None:
+    places = isolation._Places(1)
+    places.take()
+    with interrupted():
+        places.take()
+    places.give()
+    places.take()
+    assert places._free == 0
 
 
 # From which programs it can be asked.
