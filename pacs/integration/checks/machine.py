@@ -27,7 +27,7 @@ from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
-from pacs.verl_keys.config import chat_template_options
+from pacs.verl_keys.config import chat_template_options, engine_gpus
 from pacs.verl_keys.names import RAY_ADDRESS
 
 CONNECT_SECONDS = 5.0
@@ -126,6 +126,12 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         import torch
 
         wanted, found, model = config.trainer.n_gpus_per_node, torch.cuda.device_count(), config.reward.reward_model
+        if wanted <= found < wanted + (apart := engine_gpus(config)):
+            yield (
+                f"actor_rollout_ref.rollout.n_gpus_per_node={config.actor_rollout_ref.rollout.n_gpus_per_node} on "
+                f"nnodes={config.actor_rollout_ref.rollout.nnodes}: {apart} GPUs for vLLM and the {wanted} of "
+                f"trainer.n_gpus_per_node are more than the {found} of this machine: lower either."
+            )
         more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
         if wanted <= found < wanted + more:
             yield (

@@ -25,12 +25,21 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
-from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
+from pacs.verl_keys.config import (
+    draws_more,
+    engine_gpus,
+    guides,
+    has_generative_critic,
+    has_partial_rollouts,
+    values_steps,
+)
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
 
 #: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 MANAGER = "pacs.integration.patches.agent_loops.Manager"
+#: What processes of engines on GPUs of their own import before they take weights.
+TRANSFERS = "pacs.integration.patches.engine_weights"
 
 #: The module that the driver's process runs.
 DRIVER = "pacs.integration.launch.driver"
@@ -84,6 +93,10 @@ def check(config: DictConfig) -> None:
     asked = (draws_more, guides, values_steps, has_generative_critic, has_partial_rollouts)
     if config.run.rollouts.seeded or any(asks(config) for asks in asked):
         OmegaConf.update(config, AGENT_LOOP_MANAGER, MANAGER, force_add=True)
+    if engine_gpus(config):
+        transfer = config.actor_rollout_ref.rollout.checkpoint_engine
+        transfer.backend = "gloo" if config.trainer.device == "cpu" else "nccl"
+        OmegaConf.update(transfer, "custom_backend_module", TRANSFERS, force_add=True)
 
 
 def _name_inputs_absolutely(config: DictConfig) -> None:
