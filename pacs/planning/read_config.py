@@ -82,6 +82,7 @@ def read_workload(
         save_every=keys.steps_between_checkpoints(config),
         ahead=keys.prompts_ahead(config),
         max_staleness=config.run.rollouts.partial.max_staleness if keys.has_partial_rollouts(config) else 1,
+        engine_gpus=keys.engine_gpus(config),
     )
     if not keys.has_generative_critic(config):
         return work

@@ -54,6 +54,20 @@ def test_the_state_is_sixteen_bytes_a_parameter_over_the_ranks(config: DictConfi
         assert state == pytest.approx(16 * PUBLISHED["Qwen/Qwen3-8B"].parameters / (8 * nodes))
 
 
+def test_engines_on_gpus_of_their_own_leave_room_and_work_during_the_update(config: DictConfig) -> None:
+    apart = ("actor_rollout_ref.rollout.nnodes=1", "actor_rollout_ref.rollout.n_gpus_per_node=4")
+    together, waits, ahead = plan(config), plan(config, *apart), plan(config, *apart, "run.rollouts.partial.ahead=1.0")
+    assert "vLLM" not in phase(waits, "update").parts
+    assert phase(waits, "update").total < phase(together, "update").total
+    assert phase(waits, "generation").parts.keys() == {"vLLM", "CUDA, NCCL"}
+    assert waits.seconds["generation"] > 1.5 * together.seconds["generation"]  # half of the engines
+    assert waits.step_seconds == pytest.approx(sum(waits.seconds.values()))
+    generating, sending = ahead.seconds["generation"], ahead.seconds["weight sync"]
+    others = sum(ahead.seconds.values()) - generating - sending
+    assert ahead.step_seconds == pytest.approx(max(generating, others) + sending)
+    assert heading(ahead.work).splitlines()[0].endswith("8 x H200, and 4 for vLLM alone")
+
+
 def test_the_engine_takes_its_share_and_no_more(config: DictConfig) -> None:
     made = plan(config)
     share = config.actor_rollout_ref.rollout.gpu_memory_utilization * GPUS["h200"].memory_bytes
