@@ -155,12 +155,6 @@ def prompts_ahead(config: DictConfig) -> int:
     return int(ahead * prompts_per_step(config)) if ahead else 0
 
 
-def engine_gpus(config: DictConfig) -> int:
-    """GPUs that vLLM has to itself (as in verl's separate_async); 0: it shares those of the training ranks."""
-    rollout = config.actor_rollout_ref.rollout
-    return int(rollout.nnodes * rollout.n_gpus_per_node)
-
-
 def guides(config: DictConfig) -> bool:
     """Whether wrong responses are tried again with guidance."""
     return bool(OmegaConf.select(config, "run.rollouts.guided.after"))

@@ -13,8 +13,9 @@ from pacs.integration import nodes
 from pacs.integration.checks.machine import data_files
 from pacs.integration.checks.run import ConfigError, refuse
 from pacs.integration.provenance import installed_versions
-from pacs.verl_keys.config import engine_gpus, ranks
+from pacs.verl_keys.config import ranks
 from pacs.verl_keys.names import RAY_ADDRESS
+from pacs.verl_keys.workload import engine_gpus
 
 
 def prepare_cluster(config: DictConfig) -> None:

@@ -27,8 +27,9 @@ from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
-from pacs.verl_keys.config import chat_template_options, engine_gpus
+from pacs.verl_keys.config import chat_template_options
 from pacs.verl_keys.names import RAY_ADDRESS
+from pacs.verl_keys.workload import engine_gpus
 
 CONNECT_SECONDS = 5.0
 #: verl's names of loggers that need packages: what is imported, and what pip calls it.

@@ -7,7 +7,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.partial import NOT_WITH
 from pacs.integration.checks.wording import full_name, spelled
-from pacs.verl_keys.config import engine_gpus, has_adapters, has_generative_critic, has_partial_rollouts, ranks_per_node
+from pacs.verl_keys.config import has_adapters, has_generative_critic, has_partial_rollouts, ranks_per_node
+from pacs.verl_keys.workload import engine_gpus
 
 
 @spelled

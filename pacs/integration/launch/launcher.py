@@ -25,15 +25,9 @@ from pacs.runs.read import go_on_after
 from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
-from pacs.verl_keys.config import (
-    draws_more,
-    engine_gpus,
-    guides,
-    has_generative_critic,
-    has_partial_rollouts,
-    values_steps,
-)
+from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
+from pacs.verl_keys.workload import engine_gpus
 
 #: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"

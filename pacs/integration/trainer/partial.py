@@ -15,7 +15,8 @@ from omegaconf import DictConfig, open_dict
 
 from pacs.integration.trainer.failed_prompts import NONE_LEFT
 from pacs.integration.trainer.step_rows import prompt_uid
-from pacs.verl_keys.config import engine_gpus, has_partial_rollouts, prompts_ahead, prompts_per_step
+from pacs.verl_keys.config import has_partial_rollouts, prompts_ahead, prompts_per_step
+from pacs.verl_keys.workload import engine_gpus
 
 #: verl's name of its queue of training prompts, and of the mode in which it keeps them.
 TRAIN, MODE = "train", "colocate_async"

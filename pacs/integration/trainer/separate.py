@@ -5,11 +5,12 @@ each step requests are broken off, every engine gets the weights, and the reques
 (`partial.py`) the prompts of the next step are sampled during the update; without them the engines wait for it.
 """
 
-from typing import Any
-
 from verl.checkpoint_engine import CheckpointEngineManager
+from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 from verl.utils.config import omega_conf_to_dataclass
 from verl.workers.rollout.llm_server import LLMServerManager
+
+from pacs.verl_keys.workload import engine_gpus
 
 
 class SeparateEngines(CheckpointEngineManager):  # type: ignore[misc]
@@ -19,8 +20,21 @@ class SeparateEngines(CheckpointEngineManager):  # type: ignore[misc]
         """They stay awake."""
 
 
-def start_engines(trainer: Any) -> None:
-    """Start them in the place of those that share the training ranks' GPUs, of which verl has started none."""
-    manager = trainer.llm_server_manager = LLMServerManager.create(config=trainer.config)
-    transfer = omega_conf_to_dataclass(trainer.config.actor_rollout_ref.rollout.checkpoint_engine)
-    trainer.checkpoint_manager = SeparateEngines(transfer, trainer.actor_rollout_wg, manager.get_replicas())
+class EnginesPlaced(PPOTrainerSync):  # type: ignore[misc]
+    """verl's synchronous trainer, with its engines on the GPUs that the config says."""
+
+    def _init_resource_pool_mgr(self) -> None:
+        super()._init_resource_pool_mgr()
+        # Not before: verl would part the reference from the policy.
+        self._enable_hybrid_replicas = not engine_gpus(self.config)
+
+    def _get_n_gpus_for_throughput(self) -> int:
+        return int(super()._get_n_gpus_for_throughput()) + engine_gpus(self.config)
+
+    def _load_checkpoint(self) -> None:
+        """Start the engines, of which verl has started none, if they have GPUs of their own; then verl's."""
+        if engine_gpus(self.config):
+            manager = self.llm_server_manager = LLMServerManager.create(config=self.config)
+            transfer = omega_conf_to_dataclass(self.config.actor_rollout_ref.rollout.checkpoint_engine)
+            self.checkpoint_manager = SeparateEngines(transfer, self.actor_rollout_wg, manager.get_replicas())
+        super()._load_checkpoint()

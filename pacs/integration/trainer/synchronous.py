@@ -9,7 +9,6 @@ from typing import Any
 
 import ray
 from omegaconf import DictConfig
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import Checkpoint
@@ -23,20 +22,20 @@ from pacs.integration.trainer.phases import Phases, announced, find_last_step
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
-from pacs.integration.trainer.separate import start_engines
+from pacs.integration.trainer.separate import EnginesPlaced
 from pacs.integration.trainer.std_filter import GroupsThatDiffer
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
 from pacs.metrics.outcomes import averaged
 from pacs.runs import signals
 from pacs.runs.state import Progress, write_progress
-from pacs.verl_keys.config import draws_from_pool, engine_gpus, has_partial_rollouts
+from pacs.verl_keys.config import draws_from_pool, has_partial_rollouts
 
 #: Seconds between two looks at whether the rollouts are done; verl's 2 s would be most of a tiny model's step.
 ROLLOUT_POLL_SECONDS = 0.2
 
 
 @announced
-class SynchronousTrainer(PPOTrainerSync):
+class SynchronousTrainer(EnginesPlaced):
     """A trainer that can be killed at any instant, stopped on request, and says what it is at.
 
     Args:
@@ -164,17 +163,7 @@ class SynchronousTrainer(PPOTrainerSync):
         with self.phases.within("save"):
             self.saving.save(super()._save_checkpoint)
 
-    def _init_resource_pool_mgr(self) -> None:
-        super()._init_resource_pool_mgr()
-        # Not before: verl would part the reference from the policy.
-        self._enable_hybrid_replicas = not engine_gpus(self.config)
-
-    def _get_n_gpus_for_throughput(self) -> int:
-        return int(super()._get_n_gpus_for_throughput()) + engine_gpus(self.config)
-
     def _load_checkpoint(self) -> None:
-        if engine_gpus(self.config):
-            start_engines(self)
         self.saving.load(super()._load_checkpoint)
         if self.partial is not None:
             self.partial.clear_trained()

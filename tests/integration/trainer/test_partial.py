@@ -202,7 +202,11 @@ def test_prompts_that_all_fail_end_the_run(tmp_path: Path, monkeypatch: pytest.M
 def test_engines_with_gpus_of_their_own_go_on_during_the_update(
     nodes: int, stops: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = ("run.rollouts.partial.ahead=1", f"actor_rollout_ref.rollout.nnodes={nodes}")
+    settings = (
+        "run.rollouts.partial.ahead=1",
+        f"actor_rollout_ref.rollout.nnodes={nodes}",
+        "method.reference.reset_every=3",
+    )
     made = make_trainer(tmp_path, *SIZES, *settings)
     world, stopped = World(made, monkeypatch, 0), []
     made.checkpoint_manager = SimpleNamespace(abort_replicas=lambda: stopped.append(1))
