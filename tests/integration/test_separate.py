@@ -82,7 +82,7 @@ def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: start.training(after_step=2))
     start.find("ray::CheckpointEngineWorker").kill()
-    failed(start, "CheckpointEngineWorker")
+    failed(start, "actor rollout_standalone_0", " died")
     checkpoint, _ = newest_checkpoint(broken.checkpoints)
     assert checkpoint is not None
     assert checkpoint.step < STEPS

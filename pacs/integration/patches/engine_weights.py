@@ -12,7 +12,7 @@ from typing import Any
 
 import ray
 import torch
-from torch.distributed import PrefixStore, ProcessGroupGloo, TCPStore
+from torch._C._distributed_c10d import PrefixStore, ProcessGroupGloo, TCPStore
 from verl.checkpoint_engine import CheckpointEngine, CheckpointEngineRegistry
 from verl.workers.rollout import base as rollouts
 
@@ -32,6 +32,9 @@ class GlooWeights(CheckpointEngine):  # type: ignore[misc]
         bucket_size: verl's, not read: tensors go one by one.
         is_master: of the training ranks the first.
     """
+
+    store: Any
+    group: Any
 
     def __init__(self, bucket_size: int, is_master: bool = False) -> None:
         self.is_master = is_master
