@@ -30,6 +30,8 @@ LEFT_OUT = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
     "use --config-name gspo, whose ratio is a response's, too",
     "grpo_passk": "it is pass_at_k here: use --config-name pass_at_k",
+    "separate_async": "a setting of every method's here: set actor_rollout_ref.rollout.nnodes=1 (vLLM on GPUs of its "
+    "own) and run.rollouts.partial.ahead=1 beside --config-name",
     "remax": "verl's V1 trainer samples no greedy response to compare with: use --config-name rloo",
 }
 

@@ -72,6 +72,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
             work.engine, tensor_parallel=1, memory_share=0.8, number_bytes=2, max_sequences=512, prefix_caching=True
         ),
         save_every=0,
+        engine_gpus=0,
     )
 
 

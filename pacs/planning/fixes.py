@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pacs.planning.calibration import calibrated
 from pacs.planning.memory import Phase, phases
+from pacs.planning.timing import step_seconds
 from pacs.planning.workload import Workload
 from pacs.verl_keys import names
 from pacs.verl_keys.workload import Trained
@@ -49,7 +50,7 @@ def find_gains(work: Workload) -> dict[str, float]:
         sure = all(
             phase.fits and phase.total <= max(SURE * phase.limit, before[phase.name]) for phase in phases(changed)
         )
-        gain = sum(calibrated(work).values()) - sum(calibrated(changed).values())
+        gain = step_seconds(work, calibrated(work)) - step_seconds(changed, calibrated(changed))
         if sure and gain > 0:
             gains[f"{key}=false"] = gain
     return gains
@@ -72,7 +73,7 @@ def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
         for percent in range(95, 10, -5):
             yield f"{names.ENGINE_MEMORY_SHARE}={percent / 100}", changed("engine", memory_share=percent / 100)
         for size in (2, 4, 8):
-            if work.ranks % size == 0:
+            if work.ranks % size == work.engine_gpus % size == 0:
                 yield f"{names.ENGINE_GPUS}={size}", changed("engine", tensor_parallel=size)
     if phase == "update":
         for tokens in _budgets(work.policy.micro_batch_tokens, work):

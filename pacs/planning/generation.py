@@ -55,7 +55,7 @@ def generation(work: Workload) -> Generation:
     """
     if work.kept_share is not None or work.completions:
         return generation(replace(work, lengths=work.sampled, kept_share=None, completions=0))
-    lengths, count = work.lengths, work.ranks // work.engine.tensor_parallel
+    lengths, count = work.lengths, (work.engine_gpus or work.ranks) // work.engine.tensor_parallel
     prompt_of_row = np.arange(len(lengths.responses)) // (len(lengths.responses) // len(lengths.prompts))
     at_once = max(1, min(work.engine.max_sequences, cache_tokens(work) // max(1, int(lengths.rows.mean()))))
     dealt = [np.arange(first, len(prompt_of_row), count) for first in range(min(count, len(prompt_of_row)))]

@@ -111,6 +111,8 @@ def _others(work: Workload, *, awake: bool = False) -> dict[str, float]:
         if awake or not work.engine.frees_memory:
             engine = work.engine.memory_share * work.device.memory_bytes
         others = {"vLLM": engine, "CUDA, NCCL": PROCESS_BYTES.value}
+        if work.engine_gpus and not awake:
+            del others["vLLM"]
     if work.judge is not None:
         others |= {f"critic's {name}": size for name, size in _others(work.judge, awake=awake).items()}
     return others
@@ -145,7 +147,8 @@ def _generation(work: Workload) -> Phase:
         obstacle = _too_long(work, "vLLM")
     elif work.judge is not None and cache_tokens(work.judge) < work.judge.engine.positions:
         obstacle = _too_long(work.judge, "the critic's vLLM")
-    parts = resident(work) | _others(work, awake=True)
+    parts = {} if work.engine_gpus and not work.on_cpu else resident(work)
+    parts |= _others(work, awake=True)
     return Phase("generation", parts, work.device.memory_bytes, obstacle)
 
 
@@ -185,10 +188,10 @@ def _updates(work: Workload) -> Iterator[Phase]:
 def _sync(work: Workload) -> Phase:
     """The weights go to vLLM one after another, each gathered whole as it is stored, in buckets."""
     parts = resident(work) | _others(work)
-    if work.engine.frees_memory and not work.on_cpu:
+    if work.engine.frees_memory and not work.on_cpu and not work.engine_gpus:
         parts["vLLM"] += engine_weights(work)
     parts["largest weight"] = work.policy.weight_bytes * work.architecture.embedding_parameters
-    parts["bucket"] = work.engine.bucket_bytes
+    parts["bucket"] = work.engine.bucket_bytes * (2 if work.engine_gpus else 1)  # nccl fills one and sends the other
     return Phase("weight sync", parts, work.device.memory_bytes)
 
 

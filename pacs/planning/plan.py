@@ -10,6 +10,7 @@ from pacs.planning.fixes import find_gains, find_mends
 from pacs.planning.lengths import Sample
 from pacs.planning.memory import Phase, phases
 from pacs.planning.read_config import read_workload
+from pacs.planning.timing import step_seconds
 from pacs.planning.workload import Workload
 from pacs.verl_keys import config as keys
 
@@ -38,8 +39,8 @@ class Plan:
 
     @property
     def step_seconds(self) -> float:
-        """The phases one after another, as in a synchronous trainer; validation is not counted."""
-        return sum(self.seconds.values())
+        """Of a step without validation."""
+        return step_seconds(self.work, self.seconds)
 
 
 def make_plan(

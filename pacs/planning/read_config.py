@@ -23,7 +23,7 @@ from pacs.planning.lengths import Lengths, Sample, step_lengths
 from pacs.planning.workload import Reference, Workload
 from pacs.verl_keys import config as keys
 from pacs.verl_keys.names import LONGEST_RESPONSE
-from pacs.verl_keys.workload import Trained, read_critic, read_engine, read_policy
+from pacs.verl_keys.workload import Trained, engine_gpus, read_critic, read_engine, read_policy
 
 
 def read_workload(
@@ -82,6 +82,7 @@ def read_workload(
         save_every=keys.steps_between_checkpoints(config),
         ahead=keys.prompts_ahead(config),
         max_staleness=config.run.rollouts.partial.max_staleness if keys.has_partial_rollouts(config) else 1,
+        engine_gpus=engine_gpus(config),
     )
     if not keys.has_generative_critic(config):
         return work

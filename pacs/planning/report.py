@@ -63,6 +63,7 @@ def heading(work: Workload) -> str:
     policy, engine = work.policy, work.engine
     how = f" ({work.strategy})" if work.strategy else ""
     nodes = f" on {work.nodes} nodes" if work.nodes > 1 else ""
+    nodes += f", and {work.engine_gpus} for vLLM alone" if work.engine_gpus else ""
     group = f" ({work.assumed_group} to a prompt in the mean, assumed)" if work.assumed_group else ""
     if work.kept_share is not None:
         group += f" (of {round(work.rows / work.kept_share):,} that are sampled, assumed)"
@@ -155,7 +156,7 @@ def verdict(plan: Plan) -> str:
         hours = run_hours(plan)
         if hours is None:
             return "It fits."
-        gpu_hours = hours * plan.work.ranks
+        gpu_hours = hours * plan.work.gpus
         return f"It fits. {plan.work.steps} steps: about {hours:,.0f} hours, {gpu_hours:,.0f} GPU hours (estimated)."
     return "\n".join(_problem(phase, plan.mends[phase.name]) for phase in plan.phases if not phase.fits)
 

@@ -37,6 +37,14 @@ def seconds(work: Workload) -> dict[str, float]:
     return times
 
 
+def step_seconds(work: Workload, times: dict[str, float]) -> float:
+    """Of phases one after another; on GPUs of its own vLLM samples ahead during all others but the weight sync."""
+    if not (work.engine_gpus and work.ahead and times):
+        return sum(times.values())
+    generating, sending = times["generation"], times["weight sync"]
+    return max(generating, sum(times.values()) - generating - sending) + sending
+
+
 def pass_flops(work: Workload, model: Trained) -> float:
     """Operations of a forward pass over all rows. A token sees half of its row on average, where the lengths say
     nothing else. A critic has no head to speak of."""

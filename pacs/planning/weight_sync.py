@@ -40,6 +40,8 @@ def weight_sync_seconds(work: Workload) -> dict[str, float]:
         "handing over": math.ceil(stored / engine.bucket_bytes) * assumed.SYNC_BUCKET_SECONDS.value,
         "calls": assumed.SYNC_SECONDS.value,
     }
+    if work.engine_gpus:
+        parts["sending"] = stored / link_speed(work)
     if work.policy.weights_offloaded:
         parts["from the host"] = shard_bytes(work.policy) / host_speed(work)
     if engine.frees_memory:

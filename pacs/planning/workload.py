@@ -39,6 +39,7 @@ class Workload:
         asked: the same as it is sampled: a prompt is a problem with a response, and its responses are the traces.
         ahead, max_staleness: prompts that are sampled beyond those of a step, and how old they may be (partial
             rollouts); 0: a step waits for all responses.
+        engine_gpus: of vLLM alone; 0: it shares those of the training ranks.
     """
 
     algorithm: str
@@ -70,6 +71,12 @@ class Workload:
     asked: "Workload | None" = None
     ahead: int = 0
     max_staleness: int = 1
+    engine_gpus: int = 0
+
+    @property
+    def gpus(self) -> int:
+        """Of the run."""
+        return self.ranks + self.engine_gpus
 
     @property
     def of_reference(self) -> tuple["Workload", Trained]:

@@ -85,6 +85,12 @@ class Engine:
     bucket_bytes: float
 
 
+def engine_gpus(config: DictConfig) -> int:
+    """GPUs that vLLM has to itself (as in verl's separate_async); 0: it shares those of the training ranks."""
+    rollout = config.actor_rollout_ref.rollout
+    return int(rollout.nnodes * rollout.n_gpus_per_node)
+
+
 def read_policy(config: DictConfig, parameters: int, vocabulary: int, adapters: int = 0) -> Trained:
     """The policy, of so many parameters and so many rows of its head, or a teacher that is laid out like it.
 

@@ -137,7 +137,7 @@ def _row(plan: Plan) -> dict[str, str]:
         **{f"{kind}, s": f"{value:.0f}" for kind, value in sums.items()},
         "step, s": f"{plan.step_seconds:.0f}",
         "hours": f"{hours:,.0f}",
-        "GPU hours": f"{hours * plan.work.ranks:,.0f}",
+        "GPU hours": f"{hours * plan.work.gpus:,.0f}",
     }
 
 

@@ -19,7 +19,7 @@ from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import heading, outline
-from pacs.planning.timing import pass_flops, seconds
+from pacs.planning.timing import pass_flops, seconds, step_seconds
 from pacs.planning.weight_sync import sync_bytes
 from pacs.verl_keys.names import CPU_CACHE
 from tests.planning.test_architecture import SMALL, qwen3
@@ -52,6 +52,20 @@ def test_the_state_is_sixteen_bytes_a_parameter_over_the_ranks(config: DictConfi
         parts = phase(plan(config, f"trainer.nnodes={nodes}"), "update").parts
         state = parts["weights"] + parts["gradient"] + parts["Adam"]
         assert state == pytest.approx(16 * PUBLISHED["Qwen/Qwen3-8B"].parameters / (8 * nodes))
+
+
+def test_engines_on_gpus_of_their_own_leave_room_and_work_during_the_update(config: DictConfig) -> None:
+    apart = ("actor_rollout_ref.rollout.nnodes=1", "actor_rollout_ref.rollout.n_gpus_per_node=4")
+    together, waits = plan(config), plan(config, *apart)
+    assert "vLLM" not in phase(waits, "update").parts
+    assert phase(waits, "update").total < phase(together, "update").total
+    assert phase(waits, "generation").parts.keys() == {"vLLM", "CUDA, NCCL"}
+    assert waits.seconds["generation"] > 1.5 * together.seconds["generation"]  # half of the engines
+    assert waits.step_seconds == pytest.approx(sum(waits.seconds.values()))
+    times = {"generation": 7.0, "policy pass": 2.0, "update": 6.0, "weight sync": 1.0}
+    assert step_seconds(dataclasses.replace(waits.work, ahead=9), times) == 8 + 1
+    assert step_seconds(dataclasses.replace(together.work, ahead=9), times) == 16
+    assert heading(waits.work).splitlines()[0].endswith("8 x H200, and 4 for vLLM alone")
 
 
 def test_the_engine_takes_its_share_and_no_more(config: DictConfig) -> None:

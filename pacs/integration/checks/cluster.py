@@ -13,7 +13,9 @@ from pacs.integration import nodes
 from pacs.integration.checks.machine import data_files
 from pacs.integration.checks.run import ConfigError, refuse
 from pacs.integration.provenance import installed_versions
+from pacs.verl_keys.config import ranks
 from pacs.verl_keys.names import RAY_ADDRESS
+from pacs.verl_keys.workload import engine_gpus
 
 
 def prepare_cluster(config: DictConfig) -> None:
@@ -61,11 +63,17 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
             f"(GPUs of each: {has}): ask for fewer, or {mend}."
         )
 
+    elif sum(count for _, count in gpus) < ranks(config) + (apart := engine_gpus(config)):
+        yield (
+            f"actor_rollout_ref.rollout.nnodes={config.actor_rollout_ref.rollout.nnodes}: {apart} GPUs for vLLM and "
+            f"{ranks(config)} for the training are more than the Ray cluster has: lower either, or start it on more."
+        )
+
 
 def _remark(config: DictConfig) -> None:
     """Say what is spare, and what may be short."""
     wanted, living = config.trainer.nnodes, nodes.living_nodes()
-    if (spare := len(living) - wanted) > 0:
+    if (spare := len(living) - wanted) > 0 and not engine_gpus(config):
         print(f"pacs: trainer.nnodes={wanted}: {spare} of the Ray cluster's {len(living)} nodes are not used")
     slots = int(sum(node["Resources"].get("CPU", 0) for node in living))
     expected = config.ray_kwargs.ray_init.num_cpus

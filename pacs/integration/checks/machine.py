@@ -29,6 +29,7 @@ from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import variable_problems
 from pacs.verl_keys.config import chat_template_options
 from pacs.verl_keys.names import RAY_ADDRESS
+from pacs.verl_keys.workload import engine_gpus
 
 CONNECT_SECONDS = 5.0
 #: verl's names of loggers that need packages: what is imported, and what pip calls it.
@@ -43,6 +44,9 @@ LOGGER_PACKAGES = {
 def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """What is not here, a sentence each with the setting and the mend; `note` as of `input_problems`."""
     yield from variable_problems()
+    if engine_gpus(config):  # tests/integration/test_separate.py has not been run
+        nodes = config.actor_rollout_ref.rollout.nnodes
+        yield f"actor_rollout_ref.rollout.nnodes={nodes}: vLLM on GPUs of its own has not been run yet: set it to 0."
     yield from _machine_problems(config)
     if not (problems := list(input_problems(config, note))):
         note_rated_model(config, note)
@@ -126,6 +130,12 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         import torch
 
         wanted, found, model = config.trainer.n_gpus_per_node, torch.cuda.device_count(), config.reward.reward_model
+        if wanted <= found < wanted + (apart := engine_gpus(config)):
+            yield (
+                f"actor_rollout_ref.rollout.n_gpus_per_node={config.actor_rollout_ref.rollout.n_gpus_per_node} on "
+                f"nnodes={config.actor_rollout_ref.rollout.nnodes}: {apart} GPUs for vLLM and the {wanted} of "
+                f"trainer.n_gpus_per_node are more than the {found} of this machine: lower either."
+            )
         more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
         if wanted <= found < wanted + more:
             yield (

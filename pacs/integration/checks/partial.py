@@ -19,6 +19,7 @@ NOT_WITH = (
 #: verl's settings of its own asynchronous trainers -> what says it here.
 VERLS = {
     "trainer.v1.colocate_async.num_warmup_batches": (1, "ahead"),
+    "trainer.v1.separate_async.num_warmup_batches": (1, "ahead"),
     "trainer.v1.sampler.max_off_policy_threshold": (8, "max_staleness"),
     "trainer.v1.sampler.max_off_policy_strategy": ("drop", "max_staleness"),
 }

@@ -34,6 +34,7 @@ from pacs.integration.checks.partial import partial_problems, partial_warnings
 from pacs.integration.checks.pool import pool_problems
 from pacs.integration.checks.rlpr import rlpr_problems
 from pacs.integration.checks.sections import empty_sections
+from pacs.integration.checks.separate import separate_problems, separate_warnings
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.vine import vine_problems
@@ -72,6 +73,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         turns_problems,
         guided_problems,
         partial_problems,
+        separate_problems,
     )
     for check in (*checks, *ours, rlpr_problems, adapter_problems, genac_problems, asked_judge_problems):
         yield from check(config)
@@ -156,7 +158,7 @@ def check_run(config: DictConfig) -> None:
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
     of_algorithm = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    of_rollouts = [*guided_warnings(config), *partial_warnings(config)]
+    of_rollouts = [*guided_warnings(config), *partial_warnings(config), *separate_warnings(config)]
     return [*of_algorithm(config), *of_rollouts, *untried(config), *coarse_moments(config)]
 
 

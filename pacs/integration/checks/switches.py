@@ -101,7 +101,7 @@ Only = Mapping[str, tuple[tuple[object, ...], str]]
 ONLY: Only = {
     "trainer.use_v1": ((True,), "every run here is one of verl's V1 trainer"),
     "trainer.balance_batch": ((True,), "rows are always dealt out to the ranks by their lengths"),
-    "actor_rollout_ref.hybrid_engine": ((True,), "policy and vLLM share the GPUs in synchronous training"),
+    "actor_rollout_ref.hybrid_engine": ((True,), "@rollout.nnodes alone says whether vLLM has GPUs of its own"),
     "actor.use_prefix_grouper": ((False,), OLD_TRAINER),
     "actor.calculate_sum_pi_squared": ((False,), OLD_TRAINER),
     "actor.freeze_vision_tower": ((False,), NOT_READ),
@@ -113,7 +113,10 @@ ONLY: Only = {
     "actor.ppo_micro_batch_size": ((None,), "it is verl's old name of ppo_micro_batch_size_per_gpu"),
     "rollout.over_sample_rate": ((0, None), "it is SGLang's"),
     "rollout.skip_tokenizer_init": ((True, None), "verl starts vLLM with its tokenizer"),
-    "rollout.checkpoint_engine.backend": (("naive",), "policy and vLLM share GPUs, and weights are handed over there"),
+    "rollout.checkpoint_engine.backend": (
+        ("naive",),
+        "it is chosen here: nccl to GPUs of vLLM's own, else handed over",
+    ),
     "rollout.do_sample": ((True,), "verl samples at @rollout.temperature, whatever it says"),
     "rollout.multi_turn.use_inference_chat_template": ((False,), NOT_READ),
     "rollout.multi_turn.tokenization_sanity_check_mode": (("strict",), NOT_READ),
@@ -147,6 +150,8 @@ ONLY_IF_THERE: Only = {
         (1,),
         "a step is one batch of rollouts and one new set of weights in vLLM; @actor.ppo_mini_batch_size makes updates",
     ),
+    "trainer.v1.separate_async.parameter_sync_step": ((4,), "vLLM gets new weights once a step"),
+    "trainer.v1.separate_async.hybrid_rollout.enable_switch": ((False,), "GPUs of the training are not lent to vLLM"),
     "rollout.repetition_penalty": ((1,), "verl samples with 1 whatever it says, and log-probabilities do not know it"),
     **{
         f"{part}.checkpoint.async_save": ((False,), "a save is to have ended when it says so")

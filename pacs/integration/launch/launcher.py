@@ -30,10 +30,13 @@ from pacs.verl_keys import config as keys
 from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
 from pacs.verl_keys.correction import take_over
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
+from pacs.verl_keys.workload import engine_gpus
 
 #: verl's key of its agent-loop manager, and ours, where `run.rollouts` asks for anything.
 AGENT_LOOP_MANAGER = "actor_rollout_ref.rollout.agent.agent_loop_manager_class"
 MANAGER = "pacs.integration.patches.agent_loops.Manager"
+#: What processes of engines on GPUs of their own import before they take weights.
+TRANSFERS = "pacs.integration.patches.engine_weights"
 
 #: The module that the driver's process runs.
 DRIVER = "pacs.integration.launch.driver"
@@ -94,6 +97,10 @@ def check(config: DictConfig) -> None:
     asked = (draws_more, guides, values_steps, has_generative_critic, has_partial_rollouts)
     if config.run.rollouts.seeded or any(asks(config) for asks in asked):
         OmegaConf.update(config, AGENT_LOOP_MANAGER, MANAGER, force_add=True)
+    if engine_gpus(config):
+        transfer = config.actor_rollout_ref.rollout.checkpoint_engine
+        transfer.backend = "gloo" if config.trainer.device == "cpu" else "nccl"
+        OmegaConf.update(transfer, "custom_backend_module", TRANSFERS, force_add=True)
 
 
 def _name_inputs_absolutely(config: DictConfig) -> None:

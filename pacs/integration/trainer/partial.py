@@ -16,6 +16,7 @@ from omegaconf import DictConfig, open_dict
 from pacs.integration.trainer.failed_prompts import NONE_LEFT
 from pacs.integration.trainer.step_rows import prompt_uid
 from pacs.verl_keys.config import has_partial_rollouts, prompts_ahead, prompts_per_step
+from pacs.verl_keys.workload import engine_gpus
 
 #: verl's name of its queue of training prompts, and of the mode in which it keeps them.
 TRAIN, MODE = "train", "colocate_async"
@@ -62,11 +63,12 @@ class PartialRollouts:
         return {}
 
     def sample(self, global_steps: int, partition_id: str, batch_size: int) -> tuple[Any, dict[str, Any]]:
-        """As verl's `ReplayBufferAsync.sample`; then break off what is not done, so that the weights can change."""
+        """As verl's `ReplayBufferAsync.sample`; then break off what is not done, where the update needs the GPUs."""
         batch, metrics = self._verls_sample(global_steps=global_steps, partition_id=partition_id, batch_size=batch_size)
         if partition_id == TRAIN:
             metrics |= self._metrics(batch, batch_size)
-            self.trainer.checkpoint_manager.abort_replicas()
+            if not engine_gpus(self.trainer.config):  # engines apart are stopped for new weights alone
+                self.trainer.checkpoint_manager.abort_replicas()
         return batch, metrics
 
     def _metrics(self, batch: Any, prompts: int) -> dict[str, float]:

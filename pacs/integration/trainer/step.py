@@ -14,8 +14,9 @@
 
 verl's loop does the rest: it draws the prompts before the step, and after it saves, validates, logs and sends vLLM the
 new weights. With partial rollouts (`partial.py`) more prompts are drawn; sample returns the first that are done and
-breaks the others off, and these go on when vLLM has the new weights. Where verl's own step (`PPOTrainer._step_once`)
-has a critic, a KL term and advantages, ours has none.
+breaks the others off, and these go on when vLLM has the new weights. On GPUs of its own (`separate.py`) vLLM writes on
+during the update, and stops only while it gets the weights. Where verl's own step (`PPOTrainer._step_once`) has a
+critic, a KL term and advantages, ours has none.
 """
 
 from dataclasses import replace
@@ -78,7 +79,7 @@ def training_step(trainer: Any, metrics: dict[str, Any], timing: dict[str, float
 
 
 def sample(trainer: Any, metrics: dict[str, Any], prompts: int) -> Any:
-    """Wait for the responses to so many prompts, graded, and let vLLM put its memory away."""
+    """Wait for the responses to so many prompts, graded; vLLM puts its memory away, where the update needs it."""
     trainer.on_sample_begin()
     batch, staleness = trainer.replay_buffer.sample(
         global_steps=trainer.global_steps, partition_id="train", batch_size=prompts

@@ -9,7 +9,6 @@ from typing import Any
 
 import ray
 from omegaconf import DictConfig
-from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
 
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import Checkpoint
@@ -23,6 +22,7 @@ from pacs.integration.trainer.phases import Phases, announced, find_last_step
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.prompts import PromptOrder
 from pacs.integration.trainer.run_log import RunLog
+from pacs.integration.trainer.separate import EnginesPlaced
 from pacs.integration.trainer.std_filter import GroupsThatDiffer
 from pacs.integration.trainer.step_rows import is_padding, prompt_uid
 from pacs.metrics.outcomes import averaged
@@ -35,7 +35,7 @@ ROLLOUT_POLL_SECONDS = 0.2
 
 
 @announced
-class SynchronousTrainer(PPOTrainerSync):
+class SynchronousTrainer(EnginesPlaced):
     """A trainer that can be killed at any instant, stopped on request, and says what it is at.
 
     Args:

@@ -9,20 +9,18 @@ from verl.single_controller.base.decorator import Dispatch, make_nd_compute_data
 from verl.utils import tensordict_utils as tu
 from verl.utils.fsdp_utils import load_fsdp_model_to_gpu, offload_fsdp_model_to_cpu, offload_fsdp_optimizer
 from verl.workers.engine_workers import ActorRolloutRefWorker, TrainingWorker
-from verl.workers.rollout import base as rollouts
 
 from pacs.checkpoints.torch_file import only_safe_loads, read_torch_file
 from pacs.integration.checkpoints.shard_checks import CheckedFile, check_files, share_of
 from pacs.integration.checkpoints.shards import dealt_out_alike, load_checkpoint, shard_file
 from pacs.integration.exactness.layout_check import check_layout
+from pacs.integration.patches import engine_weights  # noqa: F401 (it registers itself)
 from pacs.integration.worker.not_finite import SkippedUpdates
 from pacs.integration.worker.optimizer_settings import settings_kept
 from pacs.metrics.reduce import gradient_metrics
 
 #: Among the metrics of a baseline's update: the most updates in a row that were skipped since the start.
 SKIPPED_IN_A_ROW = "pacs/gradient/skipped_in_a_row"
-
-rollouts._ROLLOUT_REGISTRY["vllm", "async"] = "pacs.integration.patches.weight_transfer.WatchedServerAdapter"
 
 
 class DurableTrainingWorker(TrainingWorker):

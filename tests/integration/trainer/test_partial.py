@@ -16,6 +16,7 @@ import torch
 import transfer_queue as tq
 from torchdata.stateful_dataloader import StatefulDataLoader
 from torchdata.stateful_dataloader.sampler import RandomSampler
+from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import replay_buffer
 from verl.trainer.ppo.v1.replay_buffer import ReplayBufferAsync
 from verl.utils import tensordict_utils as tu
@@ -23,6 +24,7 @@ from verl.utils.dataset.rl_dataset import collate_fn
 
 from pacs.integration.exchange import REPEAT
 from pacs.integration.trainer.failed_prompts import NONE_LEFT
+from pacs.integration.trainer.separate import SeparateEngines
 from tests.integration.trainer.test_baseline_trainer import trainer as baseline
 from tests.integration.trainer.test_update_step import make_trainer
 
@@ -194,6 +196,33 @@ def test_prompts_that_all_fail_end_the_run(tmp_path: Path, monkeypatch: pytest.M
     world = World(make_trainer(tmp_path, *SIZES, "run.rollouts.partial.ahead=0.5"), monkeypatch, 0, failing=1.0)
     with pytest.raises(RuntimeError, match=f"4 prompts of step 1 have {NONE_LEFT}|[4-9] prompts of step 1"):
         world.step(1)
+
+
+@pytest.mark.parametrize(("nodes", "stops"), [(0, 1), (1, 0)])
+def test_engines_with_gpus_of_their_own_go_on_during_the_update(
+    nodes: int, stops: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = (
+        "run.rollouts.partial.ahead=1",
+        f"actor_rollout_ref.rollout.nnodes={nodes}",
+        "method.reference.reset_every=3",
+    )
+    made = make_trainer(tmp_path, *SIZES, *settings)
+    world, stopped = World(made, monkeypatch, 0), []
+    made.checkpoint_manager = SimpleNamespace(abort_replicas=lambda: stopped.append(1))
+    world.step(1)
+    assert len(stopped) == stops
+    made._init_resource_pool_mgr()
+    assert made._enable_hybrid_replicas == (nodes == 0)
+    assert made._get_n_gpus_for_throughput() == 1 + nodes
+    # Policy and reference stay in one process, whoever has the engines.
+    assert made.role_worker_mapping.keys() == {Role.ActorRolloutRef}
+
+
+def test_engines_apart_stay_awake() -> None:
+    awake = SeparateEngines.__new__(SeparateEngines)
+    awake.replicas = [SimpleNamespace(sleep=lambda: pytest.fail("the update waits for them"))]
+    awake.sleep_replicas()
 
 
 def test_without_it_verls_buffer_is_the_synchronous_one(tmp_path: Path) -> None:
