@@ -50,7 +50,15 @@ _TOKEN = re.compile(
 )
 _ROW_SPACE = re.compile(r"\\\\\s*\[\d+(?:\.\d+)?(?:pt|ex|em|mm|cm)\]")
 #: Without the backslash, as in sqrt(2).
-_BARE_FUNCTION = re.compile(r"(?<![\\a-zA-Z{])(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])")
+_BARE_FUNCTION = re.compile(
+    r"(?<![\\a-zA-Z{])(?:np\.)?(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])"
+)
+#: Dollars around a part of an answer ($2$ or $3$), or between two parts; not those of money ($5, $6).
+_DOLLARS = re.compile(r"(?<![\w\\}])\$(?=[^$]*(?<!\\)\$(?!\w))((?:[^$])*)\$|\$ *\$")
+#: m_{\\max}, n^{\\prime}, {n \\choose k}.
+_INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
+_PRIMES = re.compile(r"\^ ?\{ ?((?:\\prime ?)+)\}")
+_CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
 _NOT_EQUAL = re.compile(r"\\not\s*=|(?<=\s)!=")  # 5!=120 is a factorial
 #: Relations as they are typed.
 _TYPED: Final = {">=": r"\ge ", "<=": r"\le ", "==": "="}
@@ -106,6 +114,11 @@ def plain(answer: str) -> str:
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
+    if "$" in text:
+        text = _DOLLARS.sub(lambda found: f" {found[1] or ''} ", text).strip()
+    text = _PRIMES.sub(lambda found: "'" * found[1].count("\\"), text)
+    text = _INDEX_WORD.sub(lambda found: f"_{{\\text{{{found[1] or found[2]}}}}}", text)
+    text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     if "\\log_" in text:
         text = _LOG.sub(r"\\log_{\1}\2", text)
     if "\\mathbb" in text:
