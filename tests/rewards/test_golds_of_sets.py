@@ -276,6 +276,9 @@ NEAR = [
     ("2y'=4x", "y'=2x", False),  # not solved
     (r"\frac{dx}{dt}-kx+a=0", "x'=kx-a", False),
     ("f", "my'+by=f", False),
+    ("y'=2(t)", "y'=2t", True),
+    (r"y'=\frac{1}{2}(t)", r"y'=\frac12", False),
+    ("x_1'(t)=x_1(t)+x_{2}(t)", "x_1'=x_1+x_2", True),
     ("y''+y=0", "y'+y=0", False),
     ("y'=-y+1", "y'=-y", False),
     ("AB=CD", "CD=AB", True),

@@ -14,7 +14,7 @@ _QUOTIENT = re.compile(
 )
 _DOTS = re.compile(rf"\\(d{{1,2}})ot(?![a-z]) ?(?:\{{ ?{_FUNCTION} ?\}}|{_FUNCTION})")
 _PRIME_OF = re.compile(r"' ?\(([a-z])\)")
-_ARGUMENT = re.compile(r"(\\[a-zA-Z]+|[a-zA-Z0-9}']) ?\(([a-z])\)")
+_ARGUMENT = re.compile(r"(\\[a-zA-Z]+|_\w|_\{\w+\}|[a-zA-Z']) ?\(([a-z])\)")
 
 
 def with_primes(text: str) -> str:

@@ -55,9 +55,8 @@ def relation(tokens: list[Token], read: Reader) -> types.Answer:
 
 def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -> types.Answer:
     name = name_of(left)
-    if sign == "=" and (sides := [_CAPITALS.fullmatch(joined(side).strip()) for side in (left, right)]) and all(sides):
-        first, second = (Variable(side[0]) for side in sides if side)
-        return types.Equation(difference(first, second))  # MR=MC, which is MC=MR
+    if sign == "=" and (names := [_CAPITALS.fullmatch(joined(side).strip()) for side in (left, right)]) and all(names):
+        return types.Equation(difference(*(Variable(side[0]) for side in names if side)))  # MR=MC, which is MC=MR
     if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
         left, right, name = right, left, name_of(right)  # a+b=x
     if sign in signs.FLIPPED and "+" in (name or name_of(right) or ""):

@@ -54,7 +54,7 @@ _BARE_FUNCTION = re.compile(
     r"(?<![\\a-zA-Z{])(?:np\.)?(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])"
 )
 #: Dollars around a part of an answer ($2$ or $3$), or between two parts; not those of money ($5, $6).
-_DOLLARS = re.compile(r"(?<![\w\\}])\$(?=[^$]*(?<!\\)\$(?!\w))((?:[^$])*)\$|\$ *\$")
+_DOLLARS = re.compile(r"(?<![\w\\}])\$([^$]*)(?<!\\)\$(?!\w)|\$ *\$")
 #: m_{\\max}, n^{\\prime}, {n \\choose k}.
 _INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
 _PRIMES = re.compile(r"\^ ?\{ ?((?:\\prime ?)+)\}")
