@@ -269,6 +269,12 @@ def test_what_meets_a_gold_answer(gold: str) -> None:
 
 #: Answers, golds and whether one meets the other: what the mended readings must not take along.
 NEAR = [
+    (r"300\,\mathrm{km\,s^{-1}}", "300", True),
+    (r"1.70\times10^4\ \mathrm{kcal\,m^{-2}\,yr^{-1}}", "1.70e4", True),
+    (r"9.6\,\text{\AA}", "9.6", True),
+    ("9.6 Å", "9.6", True),
+    (r"5\text{ don't}", "5", False),
+    (r"\mathrm{d}x/\mathrm{d}t=kx-a", r"\frac{d x}{d t}=k x-a", True),
     (r"5\$, 6\$", "5, 6", True),
     ("$5, $6", "5, 6", True),
     (r"\frac{dy}{dx}=2x", "2x", True),

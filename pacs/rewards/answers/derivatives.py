@@ -10,7 +10,7 @@ _POWER: Final = r"(?:\^(?:\d|\{\d\}))"
 _FUNCTION: Final = r"((?:[a-zA-Z]|\\[a-z]+)(?:_(?:\w|\{\w+\}))?)"
 _QUOTIENT = re.compile(
     rf"\\[dt]?frac ?\{{ ?{_D}({_POWER}?) ?{_FUNCTION} ?(?:\([a-z]\))? ?\}} ?\{{ ?{_D} ?([a-z]){_POWER}? ?\}}"
-    rf"|(?<![a-zA-Z\\])d{_FUNCTION}/d([a-z])(?![a-zA-Z])"
+    rf"|(?<![a-zA-Z\\]){_D} ?{_FUNCTION} ?/ ?{_D} ?([a-z])(?![a-zA-Z])"
 )
 _DOTS = re.compile(rf"\\(d{{1,2}})ot(?![a-z]) ?(?:\{{ ?{_FUNCTION} ?\}}|{_FUNCTION})")
 _PRIME_OF = re.compile(r"' ?\(([a-z])\)")
