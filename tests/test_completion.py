@@ -79,7 +79,7 @@ FOLLOWS = [
     ("pacs plan --gpu h", {"h200", "h100"}),
     ("pacs sweep q", {"qwen3_4b", "qwen3_8b"}),
     ("pacs sweep family --algorithms pacs,pac", {"pacs,pacs_paper", "pacs,pacs_authors"}),
-    ("pacs sweep baselines --tasks math500,a", {f"math500,{name}" for name in ("amc23", "aime24", "aime25")}),
+    ("pacs sweep baselines --tasks math500,a", {f"math500,{name}" for name in ("amc23", "aime24", "aime25", "aime26")}),
     ("pacs sweep baselines --samples ai", {"aime24=", "aime25="}),
     ("pacs sweep baselines method.estim", {"method.estimator="}),
     ("pacs sweep methods recipe=arithmetic,s", {"recipe=arithmetic,smoke", "recipe=arithmetic,spelled_sums"}),

@@ -9,6 +9,7 @@ Related commands:
   pacs evaluate show DIR       print samples: right, wrong, or of one problem
   pacs evaluate grade DIR      grade all samples again; needs no GPU
   pacs evaluate compare A B    compare evaluations
+  pacs evaluate budgets A B    what they would have scored with fewer tokens
 (Give a model in a folder called show, grade, compare or budgets as ./show and so on.)
 
 examples:

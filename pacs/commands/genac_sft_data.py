@@ -3,9 +3,9 @@ actor, reasons about each and scores it from 0 to 10. The states are drawn from 
 evaluate`); take problems that it will not be trained on. The teacher is asked through an OpenAI-compatible server
 (vLLM's, or a vendor's), with the same words that the critic will read in training.
 
-The key comes from the environment variable that --key-variable names; without it none is sent. Requests are repeated
-when a server is busy or fails. Repeating the command resumes it: no state is asked about twice. Ctrl-C and SIGTERM wait
-for pending answers and keep them.
+The key comes from the environment variable that --key-variable names; if that is not set, none is sent. Requests are
+repeated when a server is busy or fails. Repeating the command resumes it: no state is asked about twice. Ctrl-C and
+SIGTERM wait for pending answers and keep them.
 
 Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: `prompt`
 is the question as the critic reads it in training, plain text, and `response` the trace. With --chat `messages` has

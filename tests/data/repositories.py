@@ -235,6 +235,14 @@ def aime25_of_opencompass(folder: Path) -> None:
     card(folder, {f"AIME2025-{part}": ("test", f"aime2025-{part}.jsonl") for part in ("I", "II")})
 
 
+def matharena(answer: int | str) -> Callable[[Path], object]:
+    row = {"problem_idx": 10, "problem": "The two values?", "answer": answer, "problem_type": ["Algebra"]}
+    return lambda folder: write_parquet(folder / "data" / "train-00000-of-00001.parquet", [row])
+
+
+HMMT_GOLD = "\\frac{-1+\\sqrt{17}}{2}, \\frac{-1-\\sqrt{17}}{2}"
+
+
 def beyondaime(folder: Path) -> None:
     write_parquet(folder / "data" / "test-00000-of-00001.parquet", [{"problem": "A large one?", "answer": 12345}])
 
@@ -252,8 +260,9 @@ OLYMPIAD_ROWS = [
     olympiad_row(),
     olympiad_row(id=1, question="All of them?", final_answer=["$-1$", "2"], is_multiple_answer=True),
     olympiad_row(id=2, question="Where?", final_answer=["$[0,1)$"]),
+    olympiad_row(id=3, question="Which?", final_answer=["$69$,$84$"], is_multiple_answer=True),
 ]
-OLYMPIAD_GOLDS = ["2^{1009}", "-1, 2", "[0,1)"]
+OLYMPIAD_GOLDS = ["2^{1009}", "-1, 2", "[0,1)", "$69$,$84$"]
 
 
 def olympiadbench(folder: Path) -> None:
@@ -347,9 +356,12 @@ REPOSITORIES = {
     "math-ai/aime25": Repository(aime25, ["70"], ["0"]),
     "yentinglin/aime_2025": Repository(aime25_of_yentinglin, ["070"], ["0"]),
     "opencompass/AIME2025": Repository(aime25_of_opencompass, ["70", "468"], ["0", "1"]),
+    "MathArena/aime_2026": Repository(matharena(70), ["70"], ["10"]),
+    "MathArena/hmmt_feb_2025": Repository(matharena(HMMT_GOLD), [HMMT_GOLD], ["10"]),
+    "MathArena/brumo_2025": Repository(matharena("20\\pi"), ["20\\pi"], ["10"]),
     "ByteDance-Seed/BeyondAIME": Repository(beyondaime, ["12345"], ["0"]),
-    "math-ai/olympiadbench": Repository(olympiadbench, OLYMPIAD_GOLDS, ["1606", "1", "2"]),
-    "Hothan/OlympiadBench": Repository(olympiadbench_of_hothan, OLYMPIAD_GOLDS, ["1606", "1", "2"]),
+    "math-ai/olympiadbench": Repository(olympiadbench, OLYMPIAD_GOLDS, ["1606", "1", "2", "3"]),
+    "Hothan/OlympiadBench": Repository(olympiadbench_of_hothan, OLYMPIAD_GOLDS, ["1606", "1", "2", "3"]),
     "math-ai/minervamath": Repository(minerva, ["4.5e33", "\\frac{1}{2} m"], ["0", "1"]),
     "Idavidrein/gpqa": Repository(gpqa, [], ["rec0", "rec1", "rec2", "rec3"]),
     "livecodebench/code_generation_lite": Repository(

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from pacs.rewards.answers import types
 from pacs.rewards.answers.evaluate import check_value as check_node
-from pacs.rewards.answers.evaluate import equal, infinite, proportional
+from pacs.rewards.answers.evaluate import equal, infinite, proportional, solved_alike
 from pacs.rewards.answers.exact import NoValue, exact
 from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, difference, negative, variables
 from pacs.rewards.answers.field import Field
@@ -126,7 +126,7 @@ def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
                 return "wrong"
             return _in_order([*chain.from_iterable(rows)], [*chain.from_iterable(of_gold_rows)])
         case types.Equation(difference), types.Equation(of_gold):
-            return _right(proportional(difference, of_gold))
+            return _right(proportional(difference, of_gold) or solved_alike(difference, of_gold))
         case types.Inequality(difference, or_equal), types.Inequality(of_gold, of_gold_or_equal):
             return _right(or_equal == of_gold_or_equal and proportional(difference, of_gold, positive=True))
         case types.Expression(node, None), types.Numeral(digits):

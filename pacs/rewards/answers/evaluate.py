@@ -38,6 +38,8 @@ _RANGES: Final = (
 )  # fmt: skip
 #: ... and all of them positive, where roots and logarithms have values.
 _POSITIVE: Final = ((0.2, 0.9), (0.2, 3.0), (1.1, 3.0), (5.0, 20.0))
+#: Letters that stand for whole numbers.
+_OF_WHOLE_NUMBERS: Final = frozenset("ijklmnpqKLMN")
 #: At how many of these points both must have a value, and so many are then compared in more digits.
 _ENOUGH_POINTS: Final = 2
 
@@ -56,10 +58,11 @@ def equal(a: Node, b: Node) -> bool:
         if infinite(a) or infinite(b):
             return infinite(a) == infinite(b)
         return _close(a, b, first, second)
+    rounded = any(isinstance(part, Call) and part.name in ("floor", "ceiling") for s in (a, b) for part in walk(s))
     imaginary = any(part == Constant("i") for side in (a, b) for part in walk(side))
     for real in [False] if imaginary else [True, False]:
         points = []
-        for point in _points(names):
+        for point in _points(names, rounded=rounded):
             near = _near(a, b, point, real=real)
             if near is False:
                 return False
@@ -92,6 +95,27 @@ def proportional(a: Node, b: Node, *, positive: bool = False) -> bool:
     close = field.numbers.mpf(10) ** (-_SPARE_DIGITS // 2)
     same = all(abs(ratio - first) <= close * abs(first) for ratio in ratios)
     return bool(same and field.numbers.im(first) == 0 and (not positive or first > 0))
+
+
+def solved_alike(a: Node, b: Node) -> bool:
+    """Whether two expressions that are linear in the same highest derivative are zero for the same value of it."""
+    derivatives = [max(variables(node), key=lambda name: name.count("'"), default="") for node in (a, b)]
+    name = derivatives[0]
+    if "'" not in name or derivatives[1] != name:
+        return False
+    field, alike = Field(_SPARE_DIGITS), 0
+    for point in _points(sorted(variables(a) | variables(b))):
+        with suppress(NoValue, ZeroDivisionError):
+            zeros = []
+            for node in (a, b):
+                y = [field.value(node, {**point, name: float(x)}) for x in range(3)]
+                if abs(y[2] - 2 * y[1] + y[0]) > abs(y[1] - y[0]) * _FLOAT_TOLERANCE:
+                    return False
+                zeros.append(y[0] / (y[0] - y[1]))
+            if abs(zeros[0] - zeros[1]) > _FLOAT_SMALL * abs(zeros[0]):
+                return False
+            alike += 1
+    return alike >= _ENOUGH_POINTS
 
 
 def check_value(node: Node) -> None:
@@ -151,9 +175,17 @@ def _is_rounded(short: Fraction, long: Fraction) -> bool:
     return enough and round(long, places) == short
 
 
-def _points(names: list[str]) -> Iterator[Mapping[str, float]]:
-    """Values for the variables, the same for every pair of expressions."""
+def _points(names: list[str], *, rounded: bool = False) -> Iterator[Mapping[str, float]]:
+    """Values for the variables, the same for every pair of expressions.
+
+    Where something is rounded to whole numbers, whole values too, and of letters that are used for such no others.
+    """
     draw = random.Random(len(names))
+    if rounded:
+        for value in range(1, 18):
+            yield {name: float(draw.randint(1, 17) if k else value) for k, name in enumerate(names)}
+        if _OF_WHOLE_NUMBERS.issuperset(names):
+            return
     for first in range(len(_RANGES)):
         ranges = [_RANGES[(first + 3 * k) % len(_RANGES)] for k in range(len(names))]
         yield {name: draw.uniform(*between) for name, between in zip(names, ranges, strict=True)}

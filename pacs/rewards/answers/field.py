@@ -111,8 +111,6 @@ class Field:
             case "binomial":
                 n, k = values
                 return self._gamma(n + 1) / self._gamma(k + 1) / self._gamma(n - k + 1)
-            case "exp":
-                return self._power(+numbers.e, values[0])
             case "ln":
                 return numbers.log(self._not_zero(values[0]))
             case "log":

@@ -1,7 +1,7 @@
 r"""Reads the tokens of an expression such as `\frac{3\sqrt{2}}{4}+x^2`. What it does not know it refuses.
 
 sum     = ["+" | "-"] product {("+" | "-") product}
-product = power {["\cdot" | "/"] power}           a missing sign multiplies; before a numeral, one with an exponent
+product = power {["\cdot" | "/"] power}           a missing sign multiplies; before a numeral, one with ^ or !
 power   = atom {"!"} ["^" exponent] {"!"}
 atom    = numeral | letter | constant | group | fraction | \sqrt | \binom | function | "|" sum "|"
 
@@ -91,9 +91,10 @@ class _Parser(Cursor):
         return text == "|" and not self.inside_bars
 
     def starts_power_of_number(self) -> bool:
-        """Whether a numeral with an exponent comes next, and no numeral stands before it, as in n2^{n-1}."""
+        """Whether a numeral with an exponent or a "!" comes next, and none stands before it, as in n2^{n-1}."""
         kinds = [token.kind for token in self.tokens[self.place - 1 : self.place + 1]]
-        return kinds[1:] == ["number"] and kinds[0] != "number" and self.peek(1) == "^" and not self.are_degrees(2)
+        marked = self.peek(1) == "!" or (self.peek(1) == "^" and not self.are_degrees(2))
+        return kinds[1:] == ["number"] and kinds[0] != "number" and marked
 
     def are_degrees(self, ahead: int) -> bool:
         """Whether so far ahead is the sign of degrees."""
@@ -190,7 +191,8 @@ class _Parser(Cursor):
             raise Unreadable(f"an index of {name}")
         if exponent == tree.MINUS_ONE and name in TRIGONOMETRIC:
             name, exponent = f"arc{name}", None
-        call = tree.Call(name, (self.operand(), *base))
+        operand = self.operand()
+        call = tree.Power(tree.Constant("e"), operand) if name == "exp" else tree.Call(name, (operand, *base))
         return call if exponent is None else tree.Power(call, exponent)
 
     def operand(self) -> tree.Node:
@@ -203,18 +205,19 @@ class _Parser(Cursor):
         return _product(factors)
 
     def variable(self, name: str) -> tree.Node:
-        """With its index and its primes."""
+        """With its index and its primes, which may stand in either order."""
+        primes = ""
         while True:
             if self.accept("_"):
                 name += "_" + self.in_braces()
             elif self.accept("'") or self.accept_all("^", "'"):
-                name += "'"
-            elif self.peek() == "(" and name.rstrip("'") in ("f", "g", "h") and self.is_argument(name):
-                return tree.Call(f"function {name}", (self.atom(),))
+                primes += "'"
+            elif self.peek() == "(" and name in ("f", "g", "h") and self.is_argument(name):
+                return tree.Call(f"function {name}{primes}", (self.atom(),))
             elif self.accept_all("(", "0", ")"):  # I(0) is no product: it would be 0
-                name += "(0)"
+                return tree.Variable(f"{name}{primes}(0)")
             else:
-                return tree.Variable(name)
+                return tree.Variable(name + primes)
 
     def is_argument(self, name: str) -> bool:
         """Whether what is in the brackets behind f, g or h is its argument; g and h may be factors of a sum as well."""

@@ -10,6 +10,7 @@ from functools import lru_cache
 from pacs.rewards.answers import scalars, signs, types
 from pacs.rewards.answers.bounds import MAX_ITEMS, Operation, TooMuch, Unreadable, refuse
 from pacs.rewards.answers.brackets import depths, encloses, first, outside, split, split_at, unwrapped, with_thousands
+from pacs.rewards.answers.derivatives import with_primes
 from pacs.rewards.answers.expression import Variable
 from pacs.rewards.answers.matrices import matrix, pieces, system
 from pacs.rewards.answers.reals import all_of, is_domain, is_real, named_set, union, without
@@ -34,7 +35,7 @@ def read(text: str) -> types.Answer:
         Unreadable: If it is nothing that is known here.
         TooMuch: If it is too long, too deep, or a number in it is too large.
     """
-    text = without_domain(with_signs(with_modulus(plain(text))))
+    text = with_primes(without_domain(with_signs(with_modulus(plain(text)))))
     if are_words(text):
         return words(text)
     try:
@@ -86,7 +87,7 @@ def _single(tokens: list[Token]) -> types.Answer:
         return union(list(map(_read, members)))
     if sides := split_at(tokens, "\\setminus"):
         return _difference(*sides) if len(sides) == 2 else refuse("two signs of a difference")
-    if encloses(tokens) and (bracketed := _bracketed(tokens)) is not None:
+    if encloses(tokens) and not signs.are_opposed(tokens) and (bracketed := _bracketed(tokens)) is not None:
         return bracketed
     if terms := split_at(tokens, ":"):
         return scalars.ratio(tokens, terms)

@@ -1,5 +1,6 @@
 """Reads relations: what a variable is, or is in; equations, and inequalities of several variables."""
 
+import re
 from collections.abc import Callable
 
 from pacs.rewards.answers import signs, types
@@ -10,10 +11,12 @@ from pacs.rewards.answers.expression import Variable, difference, variables
 from pacs.rewards.answers.parse import parse_expression
 from pacs.rewards.answers.reals import all_of, both_of_size, half_line, of_size, without
 from pacs.rewards.answers.scalars import name_of
-from pacs.rewards.answers.tokens import Token
+from pacs.rewards.answers.tokens import Token, joined
 
 #: Reads an answer that is a part of another one.
 Reader = Callable[[list[Token]], types.Answer]
+#: A name of several letters: a length AB, or an abbreviation.
+_CAPITALS = re.compile("[A-Z]{2,}")
 
 
 def relation(tokens: list[Token], read: Reader) -> types.Answer:
@@ -52,6 +55,8 @@ def relation(tokens: list[Token], read: Reader) -> types.Answer:
 
 def _two_sides(sign: str, left: list[Token], right: list[Token], read: Reader) -> types.Answer:
     name = name_of(left)
+    if sign == "=" and (names := [_CAPITALS.fullmatch(joined(side).strip()) for side in (left, right)]) and all(names):
+        return types.Equation(difference(*(Variable(side[0]) for side in names if side)))  # MR=MC, which is MC=MR
     if sign == "=" and name is not None and "+" in name and "+" not in (name_of(right) or "+"):
         left, right, name = right, left, name_of(right)  # a+b=x
     if sign in signs.FLIPPED and "+" in (name or name_of(right) or ""):

@@ -9,12 +9,12 @@ from pacs.rewards.answers.brackets import encloses, first, split_at
 from pacs.rewards.answers.expression import Degrees, Variable, variables
 from pacs.rewards.answers.parse import parse_expression, parse_start
 from pacs.rewards.answers.tokens import Token, joined
-from pacs.rewards.answers.units import meridiem_of, unit_of
+from pacs.rewards.answers.units import is_common_unit, meridiem_of, unit_of
 
 #: Left sides that are a name of the value asked for: points, the length of a segment |AB|, the area of a figure [ABC],
 #: m+n, and the inverse of a function.
 _NAME = re.compile(
-    r"(?:m?\\angle|\\triangle)?([A-Z]+|\|[A-Z]+\||\[[A-Z]+\]|[a-zA-Z](?:\+[a-zA-Z]){1,4}|[a-zA-Z]\^\{-1\}(?:\([a-z]\))?)"
+    r"(?:m?\\angle|\\triangle)?([A-Z](?:[A-Z]|_\d|_\{\d+\})*|\|[A-Z]+\||\[[A-Z]+\]|[a-zA-Z](?:\+[a-zA-Z]){1,4}|[a-zA-Z]\^\{-1\}(?:\([a-z]\))?)"
 )
 
 
@@ -27,7 +27,7 @@ def name_of(tokens: Sequence[Token]) -> str | None:
         names = [name_of(part) for part in parts]
         return f"({','.join(filter(None, names))})" if all(names) else None
     if found := _NAME.fullmatch("".join(texts)):
-        return found[1]
+        return re.sub(r"_\{(\d+)\}", r"_\1", found[1])
     end = first(tokens, "(")
     if end < len(tokens) and not encloses(tokens[end:]):
         return None
@@ -57,7 +57,7 @@ def expression(tokens: list[Token]) -> types.Expression:
     if end == len(tokens):
         return types.Expression(node)
     found = unit_of(tokens[end:])
-    if found is None or variables(node):
+    if found is None or (variables(node) and not is_common_unit(found)):
         raise Unreadable(f"{tokens[end].text!r} is not expected")
     return types.Expression(node, found)
 

@@ -49,3 +49,8 @@ def leaves_out(parts: Sequence[Sequence[Token]]) -> bool:
 def has_two_signs(tokens: Sequence[Token]) -> bool:
     """Whether they are two answers, one with + and one with -."""
     return any(token.text in ("\\pm", "\\mp") for token in tokens)
+
+
+def are_opposed(tokens: Sequence[Token]) -> bool:
+    r"""Whether each sign goes with another one: (1 \\pm a, 1 \\mp a) are two points."""
+    return {"\\pm", "\\mp"} <= {token.text for token in tokens}

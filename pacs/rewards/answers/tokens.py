@@ -25,7 +25,7 @@ _UNICODE: Final = {
     **{word[0]: f"{word[1:]} " for word in _SIGNS.split()},
     **{sign: f"^{power}" for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
     "−": "-", "–": "-", "°": r"^\circ ", "ⁿ": "^n", "⁺": "^+", "⁻": "^-", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}",
-    "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "",
+    "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "", "Å": "angstrom",
 }  # fmt: skip
 _TRANSLATION = str.maketrans(_UNICODE)
 #: One name for commands that mean the same: the first of each group.
@@ -50,7 +50,17 @@ _TOKEN = re.compile(
 )
 _ROW_SPACE = re.compile(r"\\\\\s*\[\d+(?:\.\d+)?(?:pt|ex|em|mm|cm)\]")
 #: Without the backslash, as in sqrt(2).
-_BARE_FUNCTION = re.compile(r"(?<![\\a-zA-Z{])(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])")
+_BARE_FUNCTION = re.compile(
+    r"(?<![\\a-zA-Z{])(?:np\.)?(sqrt|pi|ln|log|exp|(?:arc)?(?:sin|cos|tan))(?=[\s(^_\d]|$|[-+*/)])"
+)
+#: Dollars around a part of an answer ($2$ or $3$), or between two parts; not those of money ($5, $6).
+_DOLLARS = re.compile(r"(?<![\w\\}])\$([^$]*)(?<!\\)\$(?!\w)|\$ *\$")
+#: m_{\\max}, n^{\\prime}, {n \\choose k}.
+_INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
+_PRIMES = re.compile(r"\^ ?\{ ?((?:\\prime ?)+)\}")
+#: Powers of units, as in \\mathrm{m s^{-1}}.
+_POWERS_OF_UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
+_CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
 _NOT_EQUAL = re.compile(r"\\not\s*=|(?<=\s)!=")  # 5!=120 is a factorial
 #: Relations as they are typed.
 _TYPED: Final = {">=": r"\ge ", "<=": r"\le ", "==": "="}
@@ -101,11 +111,17 @@ def bare(answer: str) -> str:
 def plain(answer: str) -> str:
     r"""A `bare` answer without what does not change its meaning: `\left`, `\displaystyle`, LaTeX's spaces, ..."""
     check_size(answer)
-    text = _THOUSANDS.sub("", answer.translate(_TRANSLATION))
+    text = _THOUSANDS.sub("", answer.replace("\\AA", "Å").translate(_TRANSLATION))
     text = _ROW_SPACE.sub(r"\\\\", text)
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
+    if "$" in text:
+        text = _DOLLARS.sub(lambda found: f" {found[1] or ''} ", text).strip()
+    text = _PRIMES.sub(lambda found: "'" * found[1].count("\\"), text)
+    text = _INDEX_WORD.sub(lambda found: f"_{{\\text{{{found[1] or found[2]}}}}}", text)
+    text = _POWERS_OF_UNITS.sub(lambda found: re.sub(r"\^ ?\{(-?\d)\}", r"^\1", found[0]), text)
+    text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     if "\\log_" in text:
         text = _LOG.sub(r"\\log_{\1}\2", text)
     if "\\mathbb" in text:

@@ -23,6 +23,8 @@ def left_to_calculate(node: tree.Node) -> frozenset[str]:
 def missing_form(answer: tree.Node, gold: tree.Node) -> frozenset[str]:
     """What an answer of the gold answer's value leaves to be calculated; empty if it is a value as the gold is."""
     left = set(left_to_calculate(answer) - left_to_calculate(gold))
+    if any(isinstance(part, tree.Power) and part.base == tree.Constant("e") for part in walk(gold)):
+        left.discard("hyperbolic function")
     if variables(answer) and not variables(gold):
         left.add("variables")
     if rational(gold) is not None and rational(answer) is None and not is_decimal(gold):
@@ -54,8 +56,11 @@ def _all(node: tree.Node) -> Iterator[str]:
         case tree.Root():
             if rational(node) is not None:
                 yield "root that comes out"
+        case tree.Call("sinh" | "cosh" | "tanh" | "coth") if variables(node):
+            yield "hyperbolic function"
         case tree.Call(name) if not name.startswith("function "):
-            yield name if name in ("factorial", "binomial") else "function"
+            of = " of variables" if variables(node) else f" {name}"
+            yield f"product{of}" if name in ("factorial", "binomial") else "function"
     for part in parts(node):
         yield from _all(part)
 
@@ -184,11 +189,17 @@ def _varies(node: tree.Node) -> bool:
 
 
 def _has_variable_below(node: tree.Node) -> bool:
-    """Whether something is divided by a variable."""
-    for part in walk(node):
-        match part:
-            case tree.Quotient(_, below) if variables(below):
-                return True
-            case tree.Power(base, exponent) if variables(base) and (rational(exponent) or 0) < 0:
-                return True
-    return False
+    """Whether something is divided by a variable; what stands within functions is theirs, as in \\ln(1/x)."""
+    match node:
+        case tree.Call():
+            return False
+        case tree.Quotient(_, below) if _is_bare(below):
+            return True
+        case tree.Power(base, exponent) if _is_bare(base) and (rational(exponent) or 0) < 0:
+            return True
+    return any(map(_has_variable_below, parts(node)))
+
+
+def _is_bare(node: tree.Node) -> bool:
+    """Whether a variable stands outside of all functions."""
+    return isinstance(node, tree.Variable) or (not isinstance(node, tree.Call) and any(map(_is_bare, parts(node))))

@@ -60,12 +60,21 @@ def unit_of(tokens: Sequence[Token]) -> str | None:
     return _normal(text)
 
 
+def is_common_unit(name: str | None) -> bool:
+    """Whether a unit, as `unit_of` names it, is one of those that are listed here."""
+    return name in _NAME.values()
+
+
 def is_word_unit(words: str) -> bool:
     """Whether words without a command around them, as in "5 cm", are a unit and not a product of variables."""
     pieces = [piece for piece in re.split(r"[\s/^*·\d-]+", words) if piece]
     if len(pieces) == 1 and len(pieces[0]) == 1:
         return pieces == ["%"]
-    return bool(pieces) and "\\" not in words and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
+    return (
+        bool(pieces)
+        and not {"\\", "("} & set(words)
+        and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
+    )
 
 
 def meridiem_of(text: str) -> str | None:

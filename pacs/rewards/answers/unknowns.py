@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.expression import Sum, Variable, negative
+from pacs.rewards.answers.expression import Sum, Variable, negative, variables
 
 #: w goes before x, or behind z.
 _ALPHABET: Final = "abcdefghijklmnopqrstuv xyz"
@@ -85,15 +85,29 @@ def ordered(value: types.Answer, names: Sequence[str], order: Sequence[str]) -> 
 
 
 def as_equations(answer: types.Answer, gold: types.Answer) -> tuple[types.Answer, types.Answer] | None:
-    """With x+y=1 as an equation, if the other is something else than a value of x+y; None if neither is such a sum."""
+    """With x+y=1 as an equation, if the other is something else than a value of x+y; None if neither is such a sum.
+
+    An equation with derivatives, but for one that is solved for a derivative, is solved for nothing: my'+by=f is no f.
+    """
     if isinstance(answer, types.Named) and isinstance(gold, types.Named) and answer.name == gold.name:
         return None
-    of_answer, of_gold = _sum_as_equation(answer), _sum_as_equation(gold)
+    is_solved = isinstance(gold, types.Named) and "'" in gold.name
+    names = "'" if not is_solved and all(map(_has_derivative, (answer, gold))) else "+"
+    of_answer, of_gold = _as_equation(answer, names), _as_equation(gold, names)
     return (of_answer or answer, of_gold or gold) if of_answer or of_gold else None
 
 
-def _sum_as_equation(answer: types.Answer) -> types.Equation | None:
+def _has_derivative(answer: types.Answer) -> bool:
     match answer:
-        case types.Named(name, types.Expression(node, None)) if "+" in name:
+        case types.Named(name, types.Expression(node)):
+            return any("'" in variable for variable in (name, *variables(node)))
+        case types.Equation(node):
+            return any("'" in variable for variable in variables(node))
+    return False
+
+
+def _as_equation(answer: types.Answer, sign: str) -> types.Equation | None:
+    match answer:
+        case types.Named(name, types.Expression(node, None)) if sign == "'" or sign in name:
             return types.Equation(Sum((*map(Variable, name.split("+")), negative(node))))
     return None
