@@ -25,8 +25,8 @@ EVERY = 10
 #: What the reward function leaks on purpose, in bytes a response: so much more its process must be found to grow.
 LEAK = 4096
 LEAK_KIB = GROUPS * RESPONSES * (1 + 1 / EVERY) * LEAK / 1024
-#: KiB a step by which a process may grow: 18 was the most of 400 steps on 2 busy cores, but for these two, which had 206
-#: and 35 and grew at validations and saves.
+#: KiB a step by which a process may grow. The most in 350 steps was 18, but for these two: they had 206 and 35, much of
+#: it at validations and saves.
 LIMIT_KIB = 32.0
 LIMITS_KIB = {"VLLM::Worker": 256.0, "ray::WorkerDict": 64.0}
 #: By how much the other quantities may be more at the end: KiB, or so many.
