@@ -25,9 +25,9 @@ EVERY = 10
 #: What the reward function leaks on purpose, in bytes a response: so much more its process must be found to grow.
 LEAK = 4096
 LEAK_KIB = GROUPS * RESPONSES * (1 + 1 / EVERY) * LEAK / 1024
-#: KiB a step by which a process may grow. The most in 350 steps was 18, but for these two: they had 206 and 35, much of
-#: it at validations and saves.
-LIMIT_KIB = 32.0
+#: KiB a step by which a process may grow from step `WARM` on, before which caches fill. In 60 steps vLLM's worker had 26
+#: with `BOUNDS`, and 300 without; the training worker's memory goes up and down by megabytes.
+WARM, LIMIT_KIB = 100, 32.0
 LIMITS_KIB = {"VLLM::Worker": 256.0, "ray::WorkerDict": 64.0}
 #: By how much the other quantities may be more at the end: KiB, or so many.
 MOST_MORE = {"shared": 1024, "threads": 2, "files": 2}
@@ -151,7 +151,7 @@ def test_the_run_trains_to_its_end_and_is_looked_at(run: RealRun, held: Held) ->
 
 
 def test_no_process_grows_but_by_the_leak_on_purpose(held: Held) -> None:
-    slopes = {name: slope(series["memory"]) for name, series in living(held).items()}
+    slopes = {name: slope([at for at in series["memory"] if at[0] >= WARM]) for name, series in living(held).items()}
     print(slopes)  # pytest -rP shows it
     (reward,) = (name for name in slopes if name.startswith(REWARD))
     slopes[reward] -= LEAK_KIB
