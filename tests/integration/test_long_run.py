@@ -25,8 +25,8 @@ EVERY = 10
 #: What the reward function leaks on purpose, in bytes a response: so much more its process must be found to grow.
 LEAK = 4096
 LEAK_KIB = GROUPS * RESPONSES * (1 + 1 / EVERY) * LEAK / 1024
-#: KiB a step by which a process may grow from step `WARM` on, before which caches fill. In 60 steps vLLM's worker had 26
-#: with `BOUNDS`, and 300 without; the training worker's memory goes up and down by megabytes.
+#: KiB a step by which a process may grow from step `WARM` on, before which caches fill. vLLM's worker had 26 with
+#: `BOUNDS` (60 steps) and 236 without (225 steps); the training worker's memory goes up and down by megabytes.
 WARM, LIMIT_KIB = 100, 32.0
 LIMITS_KIB = {"VLLM::Worker": 256.0, "ray::WorkerDict": 64.0}
 #: By how much the other quantities may be more at the end: KiB, or so many.
