@@ -1,8 +1,11 @@
 """A reward that an untrained model earns half of the time, so that nearly every group has both classes."""
 
+import itertools
+import json
 import os
 
 import ray
+from ray._private.internal_api import node_stats
 
 
 def compute_score(data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None) -> dict:
@@ -48,3 +51,26 @@ def compute_rarely(
             file.write(f"{extra_info['index']}\n")
     right = sum(map(ord, solution_str)) % 8 == 0
     return {"score": float(right), "status": "correct" if right else "wrong"}
+
+
+#: What `compute_watched` keeps of each call: a leak.
+KEPT: list[bytes] = []
+CALLS = itertools.count(1)
+
+
+def compute_watched(
+    data_source: str, solution_str: str, ground_truth: str, extra_info: dict | None = None,
+    log: str | None = None, every: int = 160, leak_bytes: int = 0,
+) -> dict:  # fmt: skip
+    """Also keeps so many bytes of each call, and writes what Ray's object store and the queue hold, now and then."""
+    KEPT.append(os.urandom(leak_bytes))
+    if log is not None and ray.is_initialized() and next(CALLS) % every == 0:
+        (node,) = ray.nodes()
+        stats = node_stats(node["NodeManagerAddress"], node["NodeManagerPort"], include_memory_info=False).store_stats
+        controller = ray.get_actor("TransferQueueController", namespace="transfer_queue")
+        parts = ray.get(controller.list_partitions.remote())
+        rows = [ray.get(controller.get_partition_snapshot.remote(part)).total_samples_num for part in parts]
+        held = {"bytes": stats.object_store_bytes_used, "objects": stats.num_local_objects, "rows": sum(rows)}
+        with open(log, "a", encoding="utf-8") as file:  # noqa: PTH123 (one write, which is atomic)
+            file.write(json.dumps(held) + "\n")
+    return compute_score(data_source, solution_str, ground_truth)

@@ -34,6 +34,7 @@ from recipes.arithmetic.measure import (
 )
 from recipes.arithmetic.model import build_model
 from recipes.arithmetic.problems import Problem, Split, split_problems, write_parquet
+from recipes.arithmetic.speedrun import speedrun
 from recipes.arithmetic.tokenizer import CHARACTERS, build_tokenizer
 from recipes.arithmetic.warm_start import careless_solution, right_solution
 
@@ -331,3 +332,21 @@ def test_the_warm_start_lands_in_its_window(tmp_path: Path) -> None:
     assert START_PASS_AT_1[0] <= before["pass@1"] <= START_PASS_AT_1[1]
     assert before["greedy"] <= START_GREEDY
     assert before["pass@8"] > before["greedy"]  # what there is to learn from
+
+
+# Speedrun
+
+
+def test_speedrun_adds_up_to_the_first_validation_that_reached_the_target(tmp_path: Path) -> None:
+    """Tokens and seconds of the steps up to there, and none of a validation."""
+    for name, reached in (("early", {2: 0.89, 3: 0.9, 4: 0.8}), ("never", {4: 0.8})):
+        lines = [
+            {"step": step, "timing_s/step": 2.0, "timing_s/testing": 5.0, "pacs/response_tokens/generated_sum": 1000.0}
+            | ({"pacs/validation/arithmetic/pass@1": reached[step]} if step in reached else {})
+            for step in range(1, 5)
+        ]
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    _, _, early, never = speedrun([tmp_path / "early", tmp_path / "never"], 0.9).splitlines()
+    assert early.replace(" ", "") == "|early|3|3,000|6|"
+    assert never.replace(" ", "") == "|never|notin4|–|–|"
