@@ -44,9 +44,6 @@ LOGGER_PACKAGES = {
 def surroundings_problems(config: DictConfig, note: Note) -> Iterator[str]:
     """What is not here, a sentence each with the setting and the mend; `note` as of `input_problems`."""
     yield from variable_problems()
-    if engine_gpus(config):  # tests/integration/test_separate.py has not been run
-        nodes = config.actor_rollout_ref.rollout.nnodes
-        yield f"actor_rollout_ref.rollout.nnodes={nodes}: vLLM on GPUs of its own has not been run yet: set it to 0."
     yield from _machine_problems(config)
     if not (problems := list(input_problems(config, note))):
         note_rated_model(config, note)
