@@ -6,14 +6,12 @@ from pathlib import Path
 import pytest
 
 from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import RealRun, equal
-from tests.integration.test_faults import failed
+from tests.integration.real_run import RealRun, equal, failed
 from tests.integration.test_partial import (
     PROMPTS,
     STEPS,
     check_that_each_prompt_is_trained_once,
     make_run,
-    steps,
     trained,
 )
 from tests.metrics.page import find
@@ -35,7 +33,7 @@ def test_the_next_step_is_sampled_during_the_update_and_each_prompt_is_trained_o
     """The prompts ahead are all of the next step, and most of their tokens are of the weights before."""
     run = make_run(task, tmp_path / "apart", *ALL_AHEAD, "trainer.test_freq=2", "trainer.max_actor_ckpt_to_keep=null")
     run.train()
-    lines = steps(run)
+    lines = run.training_steps()
     assert [line["step"] for line in lines] == list(range(1, STEPS + 1))
     assert sorted({key for line in lines for key in line if key != "step" and find(key) is None}) == []
     check_that_each_prompt_is_trained_once(run)
@@ -57,7 +55,7 @@ def test_engines_have_the_trainer_s_weights(task: Path, tmp_path: Path) -> None:
     fresh = ("run.rollouts.partial.ahead=null", one_update, "trainer.total_training_steps=3")
     run = make_run(task, tmp_path / "fresh", APART, *fresh)
     run.train()
-    assert max(line["pacs/rollout_gap/worst_max"] for line in steps(run)) < 1e-4
+    assert max(line["pacs/rollout_gap/worst_max"] for line in run.training_steps()) < 1e-4
     assert not equal(run.policy(3), run.policy(2))
 
 
@@ -95,4 +93,4 @@ def test_grpo_of_verl(task: Path, tmp_path: Path) -> None:
     run = make_run(task, tmp_path / "grpo", *ALL_AHEAD, "trainer.total_training_steps=3", algorithm="grpo")
     run.train()
     check_that_each_prompt_is_trained_once(run, 3)
-    assert max(line["pacs/partial/staleness_mean"] for line in steps(run)) > 0
+    assert max(line["pacs/partial/staleness_mean"] for line in run.training_steps()) > 0

@@ -127,11 +127,17 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         import torch
 
         wanted, found, model = config.trainer.n_gpus_per_node, torch.cuda.device_count(), config.reward.reward_model
-        if wanted <= found < wanted + (apart := engine_gpus(config)):
+        apart = engine_gpus(config)
+        if wanted <= found < wanted + apart:
             yield (
                 f"actor_rollout_ref.rollout.n_gpus_per_node={config.actor_rollout_ref.rollout.n_gpus_per_node} on "
                 f"nnodes={config.actor_rollout_ref.rollout.nnodes}: {apart} GPUs for vLLM and the {wanted} of "
                 f"trainer.n_gpus_per_node are more than the {found} of this machine: lower either."
+            )
+        if apart and importlib.util.find_spec("cupy") is None:
+            yield (
+                "actor_rollout_ref.rollout.nnodes (vLLM on GPUs of its own): verl sends weights there by the package "
+                "cupy, which is not installed: pip install cupy-cuda12x, or leave it out."
             )
         more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
         if wanted <= found < wanted + more:
