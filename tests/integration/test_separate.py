@@ -5,11 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import RealRun, equal, failed
+from tests.integration.real_run import RealRun, equal
 from tests.integration.test_partial import (
     PROMPTS,
-    STEPS,
     check_that_each_prompt_is_trained_once,
     make_run,
     trained,
@@ -77,14 +75,7 @@ def test_where_nothing_is_stale_it_is_a_synchronous_run_to_the_bit(task: Path, t
 
 @pytest.mark.long
 def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=2))
-    start.find("ray::CheckpointEngineWorker").kill()
-    failed(start, "actor rollout_standalone_0", " died")
-    checkpoint, _ = newest_checkpoint(broken.checkpoints)
-    assert checkpoint is not None
-    assert checkpoint.step < STEPS
-    broken.train()
+    broken.dies_and_goes_on(after_step=2)
     check_that_each_prompt_is_trained_once(broken)
 
 
