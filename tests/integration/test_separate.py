@@ -8,6 +8,7 @@ import pytest
 from tests.integration.real_run import RealRun, equal
 from tests.integration.test_partial import (
     PROMPTS,
+    STEPS,
     check_that_each_prompt_is_trained_once,
     make_run,
     trained,
