@@ -30,8 +30,7 @@ LEFT_OUT = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed: "
     "use --config-name gspo, whose ratio is a response's, too",
     "grpo_passk": "it is pass_at_k here: use --config-name pass_at_k",
-    "separate_async": "a setting of every method's here: set actor_rollout_ref.rollout.nnodes=1 (vLLM on GPUs of its "
-    "own) and run.rollouts.partial.ahead=1 beside --config-name",
+    "separate_async": "a setting of every method's here: set actor_rollout_ref.rollout.nnodes=1 (docs/scaling.md)",
     "remax": "verl's V1 trainer samples no greedy response to compare with: use --config-name rloo",
 }
 
@@ -159,8 +158,7 @@ def override_problems(words: Sequence[str]) -> list[str]:
             continue
         if override.is_delete() or override.is_sweep_override() or isinstance(override.value(), str | list):
             continue
-        name = str(override.key_or_group)
-        if name in groups():
+        if (name := str(override.key_or_group)) in groups():
             problems.append(f"{word}: there are {', '.join(groups()[name])}.")
         elif Path(verl_configs(), name).is_dir():  # Hydra takes it for a group, too
             problems.append(f"{word}: it is a section: set keys in it, as {name}.KEY=VALUE, or leave it out.")

@@ -56,6 +56,7 @@ INTEGRATION_LAYERS = (
     "trainer",
     "reward_manager",
     "plugin",
+    "plain_sft",
     "checks",
     "launch",
 )

@@ -61,8 +61,10 @@ from pacs.composing import algorithms, composition_problem, groups, kind_problem
 from pacs.verl_keys.names import RUN_NAME
 
 VERBOSE = ("-v", "--verbose")
+#: Options of Hydra that are not taken: a sweep is `pacs sweep`, and completion is argcomplete's.
+NOT_HERE = ("multirun", "shell_completion")
 #: Of Hydra's parser: its options, and those that are followed by a word.
-OF_HYDRA = [action for action in get_args_parser()._actions if action.option_strings and action.dest != "multirun"]
+OF_HYDRA = [action for action in get_args_parser()._actions if action.option_strings and action.dest not in NOT_HERE]
 OPTIONS = ["--dry-run", "--verbose", *(word for action in OF_HYDRA for word in action.option_strings)]
 TAKES_A_WORD = {word for action in OF_HYDRA if action.nargs != 0 for word in action.option_strings}
 

@@ -20,7 +20,7 @@ from tests.docs.pages import PAGES, ROOT, Page
 
 OURS = ("pacs", "bash", "python", "pytest", "sbatch", "srun")
 #: What other programs take is theirs to say.
-OTHERS = ("docker", "enroot", "export", "hf", "source", "tensorboard", "vllm")
+OTHERS = ("docker", "enroot", "export", "hf", "source", "tensorboard", "torchrun", "vllm")
 SLURM_OPTIONS = {
     *(
         "--cpu-bind",

@@ -9,12 +9,13 @@ from pkgutil import resolve_name
 
 import pytest
 import yaml
-from hydra import compose, initialize_config_dir
+from hydra import compose, initialize_config_dir, initialize_config_module
 from omegaconf import OmegaConf
 
 from pacs.algorithm import Pacs
 from pacs.base.paths import config_dir
 from pacs.base.settings import flatten
+from pacs.integration.plain_sft import DEFAULTS
 from pacs.runs.genac_settings import GenacSettings
 from pacs.runs.settings import RunSettings
 from tests.docs.configs import composed
@@ -28,6 +29,7 @@ GROUPS = sorted(folder.name for folder in config_dir().iterdir() if folder.is_di
 NOT_OURS = {
     "HF_HOME",
     "HF_TOKEN",
+    "ONEDNN_PRIMITIVE_CACHE_CAPACITY",
     "PIP_EXTRA_INDEX_URL",
     "RAY_DEDUP_LOGS",
     "RLIMIT_NPROC",
@@ -47,7 +49,9 @@ def known_keys() -> frozenset[str]:
     """The keys of every algorithm, on GPUs and on a CPU; inner nodes too."""
     configs = [composed("recipe=qwen3_8b", algorithm=algorithm) for algorithm in ALGORITHMS]
     configs.append(composed("recipe=arithmetic"))
-    return frozenset(key for config in configs for key in _below(OmegaConf.to_container(config)))
+    with initialize_config_module("verl.trainer.config", version_base=None):  # of `pacs.integration.plain_sft`
+        of_sft = {f"data.{key}" for key in compose("sft_trainer_engine", overrides=[*DEFAULTS]).data}
+    return frozenset(of_sft.union(*(_below(OmegaConf.to_container(config)) for config in configs)))
 
 
 def _below(node: object, prefix: str = "") -> set[str]:

@@ -63,6 +63,8 @@ actor_rollout_ref:
       ulysses_sequence_parallel_size: 1
   rollout:
     n: 8
+    nnodes: 0
+    n_gpus_per_node: 8
     tensor_model_parallel_size: 1
     gpu_memory_utilization: 0.6
     dtype: bfloat16

@@ -171,7 +171,7 @@ def test_criteria_that_judge_nothing_are_refused(criteria: Any, said: str) -> No
         ({"clear": {"question": "x", "wieght": 1}}, "run.reward.judge.criteria.clear.wieght is not a setting"),
         ({"clear": {"question": "x", "weight": -1}}, "run.reward.judge.criteria.clear.weight=-1"),
         ({"clear": {"question": "x", "scale": [1]}}, "two numbers, as [0,10]"),
-        ({"clear": "x"}, "run.reward.judge.criteria.clear='x' must be a mapping"),
+        ({"clear": "x"}, "run.reward.judge.criteria.clear='x': it is a section"),
         ("clear", "run.reward.judge.criteria='clear'"),
     ],
 )

@@ -185,7 +185,7 @@ def test_a_section_given_in_part_keeps_the_rest_of_the_methods_own() -> None:
         ("grpo", {"reference": {"reset_evry": 1}}, "method.reference.reset_evry is not a setting"),
         ("grpo", {"reference": {"reset_every": 20}}, "reset_every=20, but its ratios are to the policy that sampled"),
         ("disco", {"reference": {"reset_every": None}}, "reset_every=None, but its ratios"),
-        ("pacs", {"reference": 5}, "method.reference=5 must be a mapping"),
+        ("pacs", {"reference": 5}, "method.reference=5: it is a section"),
         ("pacs", {"method": "grpo"}, "options.method is no option"),
         ("ppo", {"critic_lr": 0.0}, "method.critic_lr=0.0 must be greater than 0"),
         ("dapo", {"rounds": 0}, "method.rounds=0 must be greater than or equal to 1"),
