@@ -67,7 +67,7 @@ def test_completions_are_trained_as_groups_and_a_kill_changes_nothing(
         start = broken.start()
         start.wait_for(lambda: start.training(after_step=2))
         start.find("ray::VineRollouts").kill()
-        failed(start, "rollout")
+        failed(start, "agent-loop worker 0 died")
         broken.train()
     finally:
         broken.end()
