@@ -87,9 +87,12 @@ def main() -> None:
     with initialize_config_module("verl.trainer.config", version_base=None):
         config = compose("sft_trainer_engine", [f"trainer.device={device}", *DEFAULTS, *sys.argv[1:]])
     from verl.trainer.sft_trainer import SFTTrainer
+    from verl.utils.distributed import initialize_global_process_group
 
-    # verl's own names gloo twice where there is no GPU, which torch refuses.
-    torch.distributed.init_process_group("cpu:gloo,cuda:nccl" if device == "cuda" else "gloo")
+    if device == "cuda":
+        initialize_global_process_group()  # which also gives each rank its GPU
+    else:  # verl's names gloo twice there, which torch refuses
+        torch.distributed.init_process_group("gloo")
     SFTTrainer(config).fit()
     torch.distributed.destroy_process_group()
 
