@@ -14,8 +14,9 @@ from pacs.rewards.countdown import canonical
 from pacs.rewards.extract import last_boxed
 from pacs.rewards.reasoning import final_part
 from recipes.laboratory.counting import count
+from recipes.laboratory.grading import grade
 from recipes.laboratory.sampling import sample
-from recipes.starts.read import Problems, grade
+from recipes.starts.read import Problems
 
 if TYPE_CHECKING:  # it takes seconds to import
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

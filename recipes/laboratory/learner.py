@@ -53,6 +53,8 @@ class Learner:
             method = method.model_copy(update={"max_response_tokens": max_response_tokens})
         self._policy, self._settings, self._method, self._clock = policy, settings, method, clock
         self._schedule = ReferenceSchedule(method.reference)
+        #: Whether each response was sampled by the policy of its step, behind the prompt that it is trained with.
+        self._own_samples = settings.staleness == 0 and not settings.guided
         self._reference = copy.deepcopy(policy) if self._schedule.needs_model else None
         self._values = Values(policy, method, settings.clip_grad, critic) if isinstance(method, Ppo) else None
         self._memory: dict[str, float] = {}
@@ -64,9 +66,16 @@ class Learner:
         Raises:
             ValueError: the policy has diverged: a log-probability is not finite.
         """
+        # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
+        by_model = self._reference is not None and not (self._own_samples and self._schedule.is_policy)
+        retries = bool(self._settings.guided)
+        at_start = self._at_start(batch.samples) if retries or not (self._own_samples or by_model) else None
         mask, streams = batch.samples.response_mask, self._streams(batch)
+        if retries:
+            assert at_start is not None
+            streams["old_log_probs"] = at_start
         constants = batch_constants(
-            batch.labels,
+            batch.rewards,
             batch.groups,
             self._method,
             response_mask=mask,
@@ -76,10 +85,6 @@ class Learner:
         )
         everyone = torch.ones_like(batch.groups, dtype=torch.bool)
         self._memory = remembered(self._method, mask, everyone, streams, self._memory)
-        # Without staleness the policy sampled these itself, and where it is the reference, too, nothing is read twice.
-        own_samples = self._settings.staleness == 0
-        by_model = self._reference is not None and not (own_samples and self._schedule.is_policy)
-        at_start = None if own_samples or by_model else self._at_start(batch.samples)
         weights = self._correction(batch.samples, at_start)
         losses, norms, columns = [], [], []
         each = self._settings.prompts // self._settings.updates_per_step
@@ -87,10 +92,10 @@ class Learner:
             rows = (batch.groups // each == number).nonzero()[:, 0]
             part = batch.samples.of(rows)
             reference = self._log_probs_of(self._reference, part) if by_model else part.log_probs
-            if at_start is not None:
+            if at_start is not None and not by_model:
                 reference = at_start[rows, : part.response_mask.shape[1]]
             policy_log_probs = log_probs(self._policy, part)
-            if number == 0 and (at_start is not None or (own_samples and not by_model)):
+            if number == 0 and not by_model and (at_start is not None or self._own_samples):
                 reference = policy_log_probs.detach()  # the same to the last bit, so that its scores are 0
             if weights is not None:
                 policy_log_probs = scale_gradient(policy_log_probs, weights[rows, : part.response_mask.shape[1]])
@@ -101,7 +106,7 @@ class Learner:
                 policy_log_probs,
                 reference,
                 part.response_mask,
-                batch.labels[rows],
+                batch.rewards[rows],
                 batch.groups[rows],
                 self._method,
                 constants=known_before.cut(part.response_mask.shape[1]),
@@ -129,21 +134,22 @@ class Learner:
         if STATES in self._method.reads:
             streams[STATES] = hidden_states(self._policy, samples)
         if self._values is not None:
-            streams[ADVANTAGES] = self._values.judge(samples, batch.labels)
+            streams[ADVANTAGES] = self._values.judge(samples, batch.rewards)
         return streams | batch.streams
 
     def _at_start(self, samples: Samples) -> torch.Tensor | None:
         """log pi of stale samples by the policy before the step's first update: the reference where `reset_every` is 1.
 
-        None where the reference has to be the policy that sampled.
+        None where the reference has to be the policy that sampled. With retries it is the policy behind the prompt
+        itself, as in a run of `pacs train`, which computes log-probabilities anew.
         """
         with_sampler = self._method.compares_with_sampler or self._settings.reference_is_sampler
-        return None if with_sampler else self._log_probs_of(self._policy, samples)
+        return None if with_sampler and not self._settings.guided else self._log_probs_of(self._policy, samples)
 
     def _correction(self, samples: Samples, at_start: torch.Tensor | None) -> torch.Tensor | None:
         """(B, T) what `update.correction` multiplies the gradient of stale samples' tokens by; None: nothing."""
         correction = self._method.update.correction
-        if not correction.active or self._settings.staleness == 0:
+        if not correction.active or self._own_samples:
             return None
         old = self._log_probs_of(self._policy, samples) if at_start is None else at_start
         return correction_weights(old, samples.log_probs, samples.response_mask, correction)

@@ -35,13 +35,13 @@ class Run:
         every = resolved(self.settings)
         options = {name: value for name, value in every.items() if name not in OF_THE_STACK}
         correction = every["update"]["correction"]
-        if self.settings.staleness and (correction["kind"] or correction["sequence_cap"]):
+        if (self.settings.staleness or self.settings.guided) and (correction["kind"] or correction["sequence_cap"]):
             options["update"] = {"correction": correction}
         weight = options.pop("token_weight")
         if (name := weight["name"]) is not None:  # the other weights' settings decide nothing
             options["token_weight"] = {"name": name, name: weight[name]}
         settings = {**asdict(self.settings), "options": options}
-        for name in ("dars", "pool", "vine", "adapters"):
+        for name in ("dars", "pool", "vine", "adapters", "reward", "guided"):
             if not settings[name]:  # an empty section, too, is off
                 del settings[name]
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}

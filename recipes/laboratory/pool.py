@@ -10,10 +10,11 @@ from pacs.base.files import file_sha256
 from pacs.base.locks import held
 from pacs.data.rates import Rate, Rates, problem_key, read_rates, write_rates
 from recipes.laboratory.beginning import Beginning
+from recipes.laboratory.grading import grade
 from recipes.laboratory.sampling import sample
 from recipes.laboratory.settings import Settings
 from recipes.laboratory.starts import start_digest
-from recipes.starts.read import Problems, grade, read_problems
+from recipes.starts.read import Problems, read_problems
 
 #: Of each problem, by the start, for `rates`; and problems that are sampled at a time.
 SAMPLES, AT_A_TIME = 16, 128

@@ -7,8 +7,10 @@ from typing import Any
 
 from pacs.algorithm import Method
 from pacs.algorithm.vineppo import STEP_VALUE
-from pacs.base.errors import UserError
-from pacs.runs.settings import DarsSettings, PoolSettings, VineSettings
+from pacs.base.errors import UserError, did_you_mean
+from pacs.rewards.composite import RewardSettings
+from pacs.rewards.reference_answer import NAME as REFERENCE_PROBABILITY
+from pacs.runs.settings import DarsSettings, GuidedSettings, PoolSettings, VineSettings
 from recipes.laboratory.adapters import check as check_adapters
 from recipes.laboratory.dapo import Dapo
 from recipes.laboratory.methods import method_named
@@ -26,6 +28,9 @@ LEAST = {
     "evaluate_every": 0,
     "seed": 0,
 }
+
+#: What may grade a step's responses in the place of their rows' own verifier.
+GRADERS = ("exact_match", REFERENCE_PROBABILITY)
 
 #: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
 SLOPES = "mean_entropy_slope"
@@ -60,6 +65,10 @@ class Settings:
     dars: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.dars: schedule, most, scale; {}: none
     pool: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.pool; {}: problems are drawn alike
     vine: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.vine; {}: steps have no values
+    guided: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.guided, by what the verifier says
+    reward: Mapping[str, Any] = field(default_factory=dict)  # as run.reward; {}: labels are trained on
+    graded_by: str | None = None  # one of GRADERS, to train on; labels stay those of the rows' own verifier
+    train_answer: bool = False  # of reference_probability: also the sampled answer, which it has not seen
     adapters: Mapping[str, Any] = field(default_factory=dict)  # LoRA: rank, alpha; {}: all weights are trained
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
@@ -73,7 +82,7 @@ class Settings:
             value = getattr(self, name)
             if type(value) not in (int, float) or not value > 0:
                 raise UserError(f"{name}={value!r} must be a number above 0")
-        for name in ("lr_decay", "reference_is_sampler"):
+        for name in ("lr_decay", "reference_is_sampler", "train_answer"):
             if type(getattr(self, name)) is not bool:
                 raise UserError(f"{name}={getattr(self, name)!r} must be true or false")
         if self.lr == math.inf:
@@ -109,6 +118,8 @@ class Settings:
         self._check_dars(method)
         self._check_pool()
         self._check_vine(method)
+        self._check_guided(method)
+        self._check_reward(method)
         check_adapters(self.adapters)
         if self.adapters and isinstance(method, Ppo):
             raise UserError("adapters with method=ppo: its critic would be trained with them: leave one of them out")
@@ -133,6 +144,58 @@ class Settings:
     def valuing(self) -> VineSettings:
         """`vine`, with what it leaves out."""
         return VineSettings.from_mapping(self.vine)
+
+    @property
+    def retrying(self) -> GuidedSettings:
+        """`guided`, with what it leaves out."""
+        return GuidedSettings.from_mapping(self.guided)
+
+    def _check_guided(self, method: Method) -> None:
+        try:
+            guided = self.retrying
+        except ValueError as error:
+            raise UserError(str(error).replace(f"{GuidedSettings.SECTION}.", "guided.")) from error
+        if not self.guided:
+            return
+        if guided.after is None or guided.guidance != "error":
+            raise UserError(
+                f"guided={dict(self.guided)}: set after (failed or unsolved) and guidance=error: the laboratory's "
+                "problems have no hints and no solutions"
+            )
+        others = {
+            "dars": self.dars, "vine": self.vine, "staleness": self.staleness, "reward": self.reward,
+            "graded_by": self.graded_by, "method.token_weight": method.token_weight.name,
+            "rounds": isinstance(method, Dapo) and method.rounds > 1,
+        }  # fmt: skip
+        for name, there in others.items():
+            if there:
+                raise UserError(f"guided with {name} is not built here: leave one of them out")
+
+    def _check_reward(self, method: Method) -> None:
+        try:
+            reward = RewardSettings.from_mapping(self.reward)
+        except ValueError as error:
+            raise UserError(str(error).replace(f"{RewardSettings.SECTION}.", "reward.")) from error
+        if self.reward and reward.total is None:
+            raise UserError("reward has no total, without which nothing of it is read: set sum, clip or threshold")
+        if "judge" in reward.weights:
+            raise UserError("reward.judge: there is no server of a judge here: leave it out")
+        if self.graded_by not in (None, *GRADERS):
+            raise UserError(
+                f"graded_by={self.graded_by} is not known: choose one of {', '.join(GRADERS)}."
+                f"{did_you_mean(str(self.graded_by), GRADERS)}"
+            )
+        by_probability = self.graded_by == REFERENCE_PROBABILITY
+        if self.train_answer and not by_probability:
+            raise UserError(f"train_answer=true is of graded_by={REFERENCE_PROBABILITY} alone: leave it out")
+        if by_probability and (self.staleness or self.vine):
+            raise UserError(f"graded_by={REFERENCE_PROBABILITY} with staleness or vine is not built: leave one out")
+        graded = by_probability or (self.reward and reward.total != "threshold")
+        if graded and method.label_kind == "classes":
+            raise UserError(
+                f"method={self.method} trains on right and wrong responses alone: set reward.total=threshold, or use a "
+                "method that takes numbers, as pacs or grpo"
+            )
 
     def _check_vine(self, method: Method) -> None:
         try:

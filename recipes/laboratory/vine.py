@@ -8,8 +8,9 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_starts
 from pacs.runs.settings import VineSettings
+from recipes.laboratory.grading import grade
 from recipes.laboratory.sampling import Samples, complete
-from recipes.starts.read import Problems, grade
+from recipes.starts.read import Problems
 
 
 @dataclass(frozen=True)
