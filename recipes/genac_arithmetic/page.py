@@ -172,7 +172,7 @@ def trained(found: Results, long: Results) -> str:
         f"pass@1 on the test problems; {start} before training. Less GRPO's: the difference at the end, paired by "
         "seed, with its 95% interval. Thousand tokens: all that actor and critic generated. If each is judged: the "
         "same if equal states did not share a trace. At GRPO's tokens: pass@1 when a run had generated as many tokens "
-        "as GRPO's had at its end."
+        "as GRPO's had at its end. Seconds: processor time of a run, evaluations among it."
     )
     if any(arm.startswith("counted") for arm in arms):
         told += " True values are shares of right ones among 16 continuations, whose tokens are not counted."
@@ -198,10 +198,12 @@ def _arms(found: Results) -> str:
         equal = [at_tokens(run, base[seed]["evaluations"][-1]["tokens"]) for seed, run in runs.items()]
         is_free = arm.startswith("counted")
         spent = [ABSENT] * 3 if is_free else [f"{fmean(tokens):.0f}", f"{fmean(each):.0f}", plus_minus(equal)]
+        seconds = f"{fmean(run['seconds'] for run in runs.values()):.0f}"
         less = ABSENT if arm == "grpo" else _less(runs, base)
-        rows.append([NAMES[arm], *map(plus_minus, ends), less, *spent])
+        rows.append([NAMES[arm], *map(plus_minus, ends), less, *spent, seconds])
     through = [f"step {step}" for step in steps[1:]]
-    return table(["method", *through, "less GRPO's", "thousand tokens", "if each is judged", "at GRPO's tokens"], rows)
+    costs = ["thousand tokens", "if each is judged", "at GRPO's tokens", "seconds"]
+    return table(["method", *through, "less GRPO's", *costs], rows)
 
 
 def after(found: Results) -> str:
