@@ -13,10 +13,10 @@ from pacs.evaluation.genac.templates import template_named
 from pacs.integration.checks.batch import engine_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.critic_section import of_critic, section_problems
+from pacs.integration.checks.features import feature_problems
 from pacs.integration.checks.models import config_or_problem, is_hub_name
 from pacs.integration.checks.pacs import QUANTIZED
 from pacs.integration.checks.prompts import tokenizer_of
-from pacs.integration.checks.vine import SINGLE_TURN
 from pacs.integration.checks.wording import spelled, written
 from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.integration.schema import method_in
@@ -25,17 +25,12 @@ from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import (
     critic_section,
     data_parallel_size,
-    draws_more,
-    filters_groups,
-    guides,
-    has_adapters,
     has_generative_critic,
     longest_row,
     method,
     prompts_per_step,
     responses_per_prompt,
     sequence_parallel_size,
-    values_steps,
 )
 
 #: Share of a GPU's memory that the engines of both models may have together.
@@ -118,36 +113,13 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "genac.rate.first=null takes the pass rate of the validation before training: set "
             "@trainer.val_before_train=true, or give the rate (`pacs evaluate` measures it)."
         )
-    if rollout.multi_turn.enable or rollout.agent.default_agent_loop != SINGLE_TURN:
-        yield (
-            "genac: the critic's template has no place for several turns: set @rollout.multi_turn.enable=false and "
-            f"@rollout.agent.default_agent_loop={SINGLE_TURN}."
-        )
-    if rollout.agent.get("agent_loop_manager_class"):
-        yield "genac has an agent-loop manager of its own: leave out @rollout.agent.agent_loop_manager_class=."
-    given = {"run.rollouts.dars.schedule": draws_more(config), "run.rollouts.guided.after": guides(config)}
-    given["run.rollouts.vine.completions"] = values_steps(config)
-    for key, there in given.items():
-        if there:
-            yield f"@{key}= is not tried with a critic that writes text: leave it out."
-    if filters_groups(config):
-        yield (
-            "@algorithm.filter_groups.enable=: the critic is told the pass rate of all responses, which is not that of "
-            "the groups that a filter leaves: leave it out."
-        )
+    yield from feature_problems(config, "genac.template")
     responses, ranks = prompts_per_step(config) * responses_per_prompt(config), data_parallel_size(config)
     if settings.updates_per_step * ranks > responses:
         yield (
             f"genac.updates_per_step={settings.updates_per_step}: each update takes the traces about a response on "
             f"each rank ({ranks}), and a step has {responses} responses (@data.train_batch_size= times @rollout.n=): "
             f"lower it to {max(responses // ranks, 1)} at most."
-        )
-    if has_adapters(config):
-        yield "@model.lora_rank= is not tried with a critic that writes text: leave it out."
-    if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
-        yield (
-            "genac: @reward.reward_model.enable=true without a pool of its own would have three engines take turns, "
-            "which is not tried: set reward.reward_model.enable_resource_pool=true."
         )
     of_critic = critic_section(config).rollout
     for name in QUANTIZED:
