@@ -6,19 +6,17 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm.genac.method import GenAc
-from pacs.base.errors import UserError, did_you_mean, one_line
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.settings import flatten
-from pacs.checkpoints.model_folder import model_problems
 from pacs.evaluation.genac.templates import template_named
 from pacs.integration.checks.batch import engine_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.critic_section import of_critic, section_problems
 from pacs.integration.checks.features import feature_problems
-from pacs.integration.checks.models import config_or_problem, is_hub_name
+from pacs.integration.checks.models import config_or_problem, named_problems, vocabulary_problems
 from pacs.integration.checks.pacs import QUANTIZED
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.wording import spelled, written
-from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.integration.schema import method_in
 from pacs.runs.genac_settings import GenacSettings
 from pacs.verl_keys.algorithm_changes import plain
@@ -154,19 +152,16 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
         yield str(error) if str(error)[-1] in ".?" else f"{error}."
         return
     path = str(critic_section(config).model.path)
-    folder = Path(path).expanduser()
-    if path == str(config.actor_rollout_ref.model.path) and not folder.is_dir():
+    named = f"genac.critic.model.path={path}"
+    if path == str(config.actor_rollout_ref.model.path) and not Path(path).expanduser().is_dir():
         return  # another check says what is wrong with it
-    if not folder.is_dir() and not is_hub_name(path):
-        yield f"genac.critic.model.path={path}: no such folder: name one that is there, or a Hugging Face id."
-        return
-    if folder.is_dir() and (problems := list(model_problems(folder, tokenizer=True, template=False))):
-        yield from (f"genac.critic.model.path={path} {problem}." for problem in problems)
+    if problems := list(named_problems(path, named, template=False)):
+        yield from problems
         return
     # The library of models takes seconds to import.
     from pacs.integration.checks.architecture import architecture_problems
 
-    found = config_or_problem(path, f"genac.critic.model.path={path}")
+    found = config_or_problem(path, named)
     if isinstance(found, str):
         yield found
         return
@@ -176,7 +171,7 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
     if context is not None and context < held:
         yield (
-            f"genac.critic.model.path={path} has {context} positions (max_position_embeddings), but problem, response, "
+            f"{named} has {context} positions (max_position_embeddings), but problem, response, "
             f"template and trace make {held}: lower genac.trace_tokens, genac.template_tokens or "
             "data.max_response_length, or choose a critic with a longer context."
         )
@@ -190,19 +185,5 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
             f"genac.template={config.genac.template} has {tokens} tokens around problem and response: raise "
             f"genac.template_tokens={config.genac.template_tokens} to as many, or shorten it."
         )
-    if not folder.is_dir():
-        return
-    from transformers import AutoTokenizer
-
-    try:
-        critics = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # what transformers makes of a damaged file
-        why = f"{type(error).__name__}: {one_line(error)}"
-        yield f"genac.critic.model.path={path}: its tokenizer does not load ({why}): save it anew."
-        return
-    if others := other_tokens(policys, critics):
-        yield (
-            f"genac.critic.model.path={path}: its tokenizer has other numbers for {len(others):,} of the policy's "
-            f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): the critic reads the policy's tokens, so "
-            "that it has to be of the same vocabulary."
-        )
+    mend = "the critic reads the policy's tokens, so that it has to be of the same vocabulary"
+    yield from vocabulary_problems(policys, path, named, mend)
