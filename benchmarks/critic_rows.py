@@ -4,7 +4,7 @@
 
 Runs forward and backward passes over one response and its traces, as one row and as one row a trace, with a small
 Qwen3 on one core. The two ways take turns, and their gradients are compared. Prints the tokens that pass through the
-model and median seconds, and the FLOPs of a step by the paper's count, at its lengths (`pacs.algorithm.genac.costs`).
+model and median seconds, and the FLOPs of a step by the paper's count, at its lengths (`benchmarks.critic_costs`).
 """
 
 import argparse
@@ -20,8 +20,8 @@ from transformers import Qwen3Config, Qwen3ForCausalLM
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
+from benchmarks.critic_costs import Lengths, genac, ppo, vineppo
 from benchmarks.table import format_table
-from pacs.algorithm.genac.costs import Lengths, genac, ppo, vineppo
 from pacs.base.arguments import positive
 from pacs.integration.exchange import Branches
 from pacs.integration.trainer.critic_rows import CriticRow, Judged, Trace, critic_batch, critic_rows

@@ -211,3 +211,20 @@ class Appender:
     def close(self) -> None:
         """Close the file."""
         self._stream.close()
+
+
+def continued(file: Path, about: Mapping[str, Any]) -> tuple[list[dict[str, Any]], Appender]:
+    """The lines behind a first one that says what they are of, and what appends to them; none of something else.
+
+    Args:
+        file: to go on with, or new.
+        about: what its lines are of; those of something else are thrown away.
+    """
+    file.parent.mkdir(parents=True, exist_ok=True)
+    lines = list(read_lines(file, dict, "remove it"))
+    if lines and lines[0] == about:
+        return lines[1:], Appender(file)
+    file.unlink(missing_ok=True)
+    writer = Appender(file)
+    writer.write(about)
+    return [], writer

@@ -10,7 +10,7 @@ from pathlib import Path
 from pacs.base import locks
 from pacs.base.commit import git_commit
 from pacs.base.errors import UserError
-from pacs.base.files import Appender, file_sha256, read_lines
+from pacs.base.files import continued, file_sha256
 from pacs.base.terminal import print
 from pacs.data.baseline import Baseline, Baselines, baseline_file, write_baselines
 from pacs.data.rates import problem_key
@@ -147,14 +147,8 @@ class _Store:
 
     def __init__(self, file: Path, about: Baselines) -> None:
         of = {name: value for name, value in about.about().items() if name not in ("model", "made_by")}
-        lines = list(read_lines(file, dict, "remove it")) if file.is_file() else []
-        if not lines or lines[0] != of:
-            file.unlink(missing_ok=True)
-            lines = []
-        self.known = {str(line["key"]): float(line["probability"]) for line in lines[1:]}
-        self._writer = Appender(file)
-        if not lines:
-            self._writer.write(of)
+        lines, self._writer = continued(file, of)
+        self.known = {str(line["key"]): float(line["probability"]) for line in lines}
 
     def deliver(self, finished: Finished) -> None:
         """Keep what an engine has said."""

@@ -3,7 +3,7 @@
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
-from pacs.algorithm.genac.costs import Lengths, genac, ppo
+from benchmarks.critic_costs import Lengths, genac, ppo
 from pacs.composing import compose_run
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import heading

@@ -8,7 +8,7 @@ from typing import Any
 
 from pacs.algorithm.genac.parsing import read_value
 from pacs.base.errors import UserError
-from pacs.base.files import Appender, read_lines
+from pacs.base.files import continued
 from pacs.base.terminal import print
 from pacs.data.template import Messages, Template, load_tokenizer
 from pacs.evaluation.drain import drain
@@ -180,16 +180,8 @@ class TraceStore:
     """
 
     def __init__(self, file: Path, about: Mapping[str, Any]) -> None:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        lines = list(read_lines(file, dict, "remove it"))
-        if not lines or lines[0] != about:
-            file.unlink(missing_ok=True)
-            lines = []
-        traces = [Trace(**line) for line in lines[1:]]
-        self.known = {(trace.task, trace.state): trace for trace in traces}
-        self._writer = Appender(file)
-        if not lines:
-            self._writer.write(about)
+        lines, self._writer = continued(file, about)
+        self.known = {(line["task"], line["state"]): Trace(**line) for line in lines}
 
     def add(self, trace: Trace) -> None:
         """Keep what the critic has said of a state."""

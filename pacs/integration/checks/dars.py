@@ -4,21 +4,16 @@ from collections.abc import Iterator
 
 from omegaconf import DictConfig
 
+from pacs.integration.checks.features import feature_problems
 from pacs.integration.checks.wording import spelled
-from pacs.runs.settings import DarsSettings
 from pacs.verl_keys.config import draws_more, method, most_responses, responses_per_prompt
 
 
 @spelled
 def dars_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whose hard prompts are to get more responses; a sentence each."""
+    yield from feature_problems(config, "run.rollouts.dars.schedule")
     if not draws_more(config):
-        for name, default in DarsSettings():
-            if config.run.rollouts.dars.get(name) not in (default, None):
-                yield (
-                    f"@run.rollouts.dars.{name}= is not read without run.rollouts.dars.schedule: set that to equal or "
-                    "hardness, or leave this out."
-                )
         return
     given = "@run.rollouts.dars.schedule="
     if method(config) != "pacs":
@@ -36,11 +31,3 @@ def dars_problems(config: DictConfig) -> Iterator[str]:
         )
     if not config.actor_rollout_ref.actor.use_dynamic_bsz:
         yield f"{given}: groups of uneven size need micro-batches by tokens: set @actor.use_dynamic_bsz=true."
-    if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
-        yield (
-            f"{given}: @reward.reward_model.enable=true without a pool of its own grades when all responses are there, "
-            "too late for a second stage: set reward.reward_model.enable_resource_pool=true, or leave one of them out."
-        )
-    if config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class"):
-        manager = "@rollout.agent.agent_loop_manager_class="
-        yield f"{given} has an agent-loop manager of its own: leave out {manager}, or set it to null."

@@ -6,36 +6,29 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm.genac.method import GenAc
-from pacs.base.errors import UserError, did_you_mean, one_line
+from pacs.base.errors import UserError, did_you_mean
 from pacs.base.settings import flatten
-from pacs.checkpoints.model_folder import model_problems
 from pacs.evaluation.genac.templates import template_named
 from pacs.integration.checks.batch import engine_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.critic_section import of_critic, section_problems
-from pacs.integration.checks.models import config_or_problem, is_hub_name
+from pacs.integration.checks.features import feature_problems
+from pacs.integration.checks.models import config_or_problem, named_problems, vocabulary_problems
 from pacs.integration.checks.pacs import QUANTIZED
 from pacs.integration.checks.prompts import tokenizer_of
-from pacs.integration.checks.vine import SINGLE_TURN
 from pacs.integration.checks.wording import spelled, written
-from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.integration.schema import method_in
 from pacs.runs.genac_settings import GenacSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import (
     critic_section,
     data_parallel_size,
-    draws_more,
-    filters_groups,
-    guides,
-    has_adapters,
     has_generative_critic,
     longest_row,
     method,
     prompts_per_step,
     responses_per_prompt,
     sequence_parallel_size,
-    values_steps,
 )
 
 #: Share of a GPU's memory that the engines of both models may have together.
@@ -118,36 +111,13 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "genac.rate.first=null takes the pass rate of the validation before training: set "
             "@trainer.val_before_train=true, or give the rate (`pacs evaluate` measures it)."
         )
-    if rollout.multi_turn.enable or rollout.agent.default_agent_loop != SINGLE_TURN:
-        yield (
-            "genac: the critic's template has no place for several turns: set @rollout.multi_turn.enable=false and "
-            f"@rollout.agent.default_agent_loop={SINGLE_TURN}."
-        )
-    if rollout.agent.get("agent_loop_manager_class"):
-        yield "genac has an agent-loop manager of its own: leave out @rollout.agent.agent_loop_manager_class=."
-    given = {"run.rollouts.dars.schedule": draws_more(config), "run.rollouts.guided.after": guides(config)}
-    given["run.rollouts.vine.completions"] = values_steps(config)
-    for key, there in given.items():
-        if there:
-            yield f"@{key}= is not tried with a critic that writes text: leave it out."
-    if filters_groups(config):
-        yield (
-            "@algorithm.filter_groups.enable=: the critic is told the pass rate of all responses, which is not that of "
-            "the groups that a filter leaves: leave it out."
-        )
+    yield from feature_problems(config, "genac.template")
     responses, ranks = prompts_per_step(config) * responses_per_prompt(config), data_parallel_size(config)
     if settings.updates_per_step * ranks > responses:
         yield (
             f"genac.updates_per_step={settings.updates_per_step}: each update takes the traces about a response on "
             f"each rank ({ranks}), and a step has {responses} responses (@data.train_batch_size= times @rollout.n=): "
             f"lower it to {max(responses // ranks, 1)} at most."
-        )
-    if has_adapters(config):
-        yield "@model.lora_rank= is not tried with a critic that writes text: leave it out."
-    if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
-        yield (
-            "genac: @reward.reward_model.enable=true without a pool of its own would have three engines take turns, "
-            "which is not tried: set reward.reward_model.enable_resource_pool=true."
         )
     of_critic = critic_section(config).rollout
     for name in QUANTIZED:
@@ -182,19 +152,16 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
         yield str(error) if str(error)[-1] in ".?" else f"{error}."
         return
     path = str(critic_section(config).model.path)
-    folder = Path(path).expanduser()
-    if path == str(config.actor_rollout_ref.model.path) and not folder.is_dir():
+    named = f"genac.critic.model.path={path}"
+    if path == str(config.actor_rollout_ref.model.path) and not Path(path).expanduser().is_dir():
         return  # another check says what is wrong with it
-    if not folder.is_dir() and not is_hub_name(path):
-        yield f"genac.critic.model.path={path}: no such folder: name one that is there, or a Hugging Face id."
-        return
-    if folder.is_dir() and (problems := list(model_problems(folder, tokenizer=True, template=False))):
-        yield from (f"genac.critic.model.path={path} {problem}." for problem in problems)
+    if problems := list(named_problems(path, named, template=False)):
+        yield from problems
         return
     # The library of models takes seconds to import.
     from pacs.integration.checks.architecture import architecture_problems
 
-    found = config_or_problem(path, f"genac.critic.model.path={path}")
+    found = config_or_problem(path, named)
     if isinstance(found, str):
         yield found
         return
@@ -204,7 +171,7 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
     if context is not None and context < held:
         yield (
-            f"genac.critic.model.path={path} has {context} positions (max_position_embeddings), but problem, response, "
+            f"{named} has {context} positions (max_position_embeddings), but problem, response, "
             f"template and trace make {held}: lower genac.trace_tokens, genac.template_tokens or "
             "data.max_response_length, or choose a critic with a longer context."
         )
@@ -218,19 +185,5 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
             f"genac.template={config.genac.template} has {tokens} tokens around problem and response: raise "
             f"genac.template_tokens={config.genac.template_tokens} to as many, or shorten it."
         )
-    if not folder.is_dir():
-        return
-    from transformers import AutoTokenizer
-
-    try:
-        critics = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # what transformers makes of a damaged file
-        why = f"{type(error).__name__}: {one_line(error)}"
-        yield f"genac.critic.model.path={path}: its tokenizer does not load ({why}): save it anew."
-        return
-    if others := other_tokens(policys, critics):
-        yield (
-            f"genac.critic.model.path={path}: its tokenizer has other numbers for {len(others):,} of the policy's "
-            f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): the critic reads the policy's tokens, so "
-            "that it has to be of the same vocabulary."
-        )
+    mend = "the critic reads the policy's tokens, so that it has to be of the same vocabulary"
+    yield from vocabulary_problems(policys, path, named, mend)

@@ -4,12 +4,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow.parquet as pq
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
+from pacs.integration.checks.features import feature_problems, weights_by_ratio
 from pacs.integration.checks.wording import spelled
 from pacs.rewards.guidance import PLACE, Kind, guidance_of
 from pacs.runs.settings import GuidedSettings
-from pacs.verl_keys.config import draws_more, filters_groups, guides, method, values_steps
+from pacs.verl_keys.config import filters_groups, guides
 
 _SECTION = "@run.rollouts.guided."
 
@@ -17,54 +18,30 @@ _SECTION = "@run.rollouts.guided."
 @spelled
 def guided_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whose wrong responses are to be tried again; a sentence each."""
-    guided = config.run.rollouts.guided
+    yield from feature_problems(config, "run.rollouts.guided.after")
     if not guides(config):
-        for name, default in GuidedSettings():
-            if name != "after" and guided.get(name) not in (default, None):
-                yield (
-                    f"{_SECTION}{name}= is not read without run.rollouts.guided.after: set that to failed or unsolved, "
-                    "or leave this out."
-                )
         return
-    given = f"{_SECTION}after="
+    guided = config.run.rollouts.guided
     if PLACE not in str(guided.text):
         yield f"{_SECTION}text=: the guidance has no place in it: write {PLACE} where it is to stand."
     if guided.guidance != "solution" and guided.part != GuidedSettings().part:
         yield f"{_SECTION}part= is of guidance=solution alone: leave it out, or set that."
     if guided.guidance != "error" and guided.characters != GuidedSettings().characters:
         yield f"{_SECTION}characters= is of guidance=error alone: leave it out, or set that."
-    if draws_more(config):
-        yield f"{given}: @run.rollouts.dars.schedule= draws more responses to the same prompts: leave out either."
-    if values_steps(config):
-        yield f"{given}: @run.rollouts.vine.completions= values steps of first responses: leave out either."
     if filters_groups(config) and config.algorithm.filter_groups.metric == "score":
         yield (
-            f"{given}: a filter by @algorithm.filter_groups.metric=score sees first responses alone, and would drop "
-            "the groups that a retry has mixed: set that to reward, or leave out either."
+            f"{_SECTION}after=: a filter by @algorithm.filter_groups.metric=score sees first responses alone, and "
+            "would drop the groups that a retry has mixed: set that to reward, or leave out either."
         )
-    if config.reward.reward_model.enable and not config.reward.reward_model.enable_resource_pool:
-        yield (
-            f"{given}: @reward.reward_model.enable=true without a pool of its own grades when all responses are there, "
-            "too late for a retry: set reward.reward_model.enable_resource_pool=true, or leave one of them out."
-        )
-    if config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class"):
-        manager = "@rollout.agent.agent_loop_manager_class="
-        yield f"{given} has an agent-loop manager of its own: leave out {manager}, or set it to null."
 
 
 @spelled
 def guided_warnings(config: DictConfig) -> Iterator[str]:
     """What a run with retries does that its reader may not think of."""
-    if not guides(config):
-        return
-    if method(config) == "pacs":
-        weight, value = "method.update.correction.kind", "truncate"
-    else:
-        weight, value = "algorithm.rollout_correction.rollout_is", "token"
-    if OmegaConf.select(config, weight) is None:
+    if guides(config) and (mend := weights_by_ratio(config)):
         yield (
             f"{_SECTION}after=: retries are sampled with guidance and trained without it, at the weight of any other "
-            f"response, which is biased; {weight}={value} weighs tokens by the ratio of the two (docs/rewards.md)."
+            f"response, which is biased; {mend} (docs/rewards.md)."
         )
 
 

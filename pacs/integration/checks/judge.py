@@ -2,13 +2,11 @@
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import httpx
 from omegaconf import DictConfig
 
-from pacs.checkpoints.model_folder import model_problems
-from pacs.integration.checks.models import is_hub_name
+from pacs.integration.checks.models import named_problems
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import composite_in
 from pacs.rewards.judge import JudgeSettings, judge_problems
@@ -91,11 +89,7 @@ def judge_place_problems(config: DictConfig) -> Iterator[str]:
     if settings.base_url is not None:
         yield from _server_problems(settings)
         return
-    folder = Path(str(config.reward.reward_model.model_path)).expanduser()
-    if folder.is_dir():
-        yield from (f"@{MODEL}= {problem}." for problem in model_problems(folder))
-    elif not is_hub_name(str(config.reward.reward_model.model_path)):
-        yield f"@{MODEL}=: no such folder: name one that is there, or a Hugging Face id as Qwen/Qwen3-8B."
+    yield from named_problems(str(config.reward.reward_model.model_path), f"@{MODEL}=")
 
 
 def _server_problems(settings: JudgeSettings) -> Iterator[str]:

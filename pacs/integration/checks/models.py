@@ -8,10 +8,13 @@ from typing import Any
 import httpx
 from omegaconf import DictConfig
 
+from pacs.base.errors import one_line
 from pacs.checkpoints.model_folder import model_problems as folder_problems
 from pacs.integration.checks.wording import spelled
+from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.verl_keys.config import longest_row
 
+OR_HUB = "name one that is there, or a Hugging Face id as Qwen/Qwen3-8B"
 #: Where a recipe looks for its model and problems, below outputs/ -> what is given to the program that makes them.
 MADE_BY = {
     "arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": "",
@@ -63,24 +66,61 @@ def read_model_config(path: str) -> dict[str, Any]:
 def _policy_problems(config: DictConfig) -> Iterator[str]:
     model = config.actor_rollout_ref.model
     path, tokenizer_path = str(model.path), model.get("tokenizer_path")
-    folder = Path(path).expanduser()
     if tokenizer_path and not Path(tokenizer_path).is_dir() and not is_hub_name(str(tokenizer_path)):
         yield "@model.tokenizer_path=: no such folder: leave it out, so that it is the model's."
         return
-    if folder.is_dir():
-        template, tokenizer = model.get("custom_chat_template") is None, tokenizer_path in (None, model.path)
-        if problems := list(folder_problems(folder, tokenizer=tokenizer, template=template)):
-            yield from (f"@model.path= {problem}." for problem in problems)
-            return
-    elif not is_hub_name(path):
-        how = recipe_command(folder) or "make or download the model"
-        yield f"@model.path=: no such folder: {how}, or give a Hugging Face id such as Qwen/Qwen3-8B."
+    template, tokenizer = model.get("custom_chat_template") is None, tokenizer_path in (None, model.path)
+    how = recipe_command(Path(path).expanduser()) or "make or download the model"
+    mend = f"{how}, or give a Hugging Face id such as Qwen/Qwen3-8B"
+    if problems := list(named_problems(path, "@model.path=", mend, tokenizer=tokenizer, template=template)):
+        yield from problems
         return
     found = config_or_problem(path, "@model.path=")
     if isinstance(found, str):
         yield found
     else:
         yield from _context_problems(config, found)
+
+
+def named_problems(path: str, named: str, mend: str = OR_HUB, **needed: bool) -> Iterator[str]:
+    """What is wrong with a model's folder, a sentence each; nothing where it may be a name on the Hub.
+
+    Args:
+        path: of it.
+        named: the setting and its value.
+        mend: where there is no such folder.
+        needed: as of `pacs.checkpoints.model_folder.model_problems`.
+    """
+    folder = Path(path).expanduser()
+    if folder.is_dir():
+        yield from (f"{named} {problem}." for problem in folder_problems(folder, **needed))
+    elif not is_hub_name(path):
+        yield f"{named}: no such folder: {mend}."
+
+
+def vocabulary_problems(policys: Any, path: str, named: str, mend: str) -> Iterator[str]:
+    """Whether a model beside the policy means the same by a token's number; nothing where its folder is not here.
+
+    Args:
+        policys: the policy's tokenizer.
+        path: of the other model.
+        named: the setting and its value.
+        mend: of another vocabulary.
+    """
+    if not (folder := Path(path).expanduser()).is_dir():
+        return
+    from transformers import AutoTokenizer
+
+    try:
+        its = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # what transformers makes of a damaged file
+        yield f"{named}: its tokenizer does not load ({type(error).__name__}: {one_line(error)}): save it anew."
+        return
+    if others := other_tokens(policys, its):
+        yield (
+            f"{named}: its tokenizer has other numbers for {len(others):,} of the policy's "
+            f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): {mend}."
+        )
 
 
 def config_or_problem(path: str, setting: str) -> dict[str, Any] | str:
@@ -113,13 +153,9 @@ def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[
 
 def _critic_problems(config: DictConfig) -> Iterator[str]:
     path = str(config.critic.model.path)
-    folder = Path(path).expanduser()
-    if not config.critic.enable or path == str(config.actor_rollout_ref.model.path):
-        return
-    if folder.is_dir():
-        yield from (f"@critic.model.path= {problem}." for problem in folder_problems(folder, tokenizer=False))
-    elif not is_hub_name(path):
-        yield "@critic.model.path=: no such folder: leave it out, so that it is the policy's, or name a model."
+    if config.critic.enable and path != str(config.actor_rollout_ref.model.path):
+        mend = "leave it out, so that it is the policy's, or name a model"
+        yield from named_problems(path, "@critic.model.path=", mend, tokenizer=False)
 
 
 def is_hub_name(path: str) -> bool:

@@ -9,6 +9,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import file_sha256
 from pacs.data.rates import Rates, rates_file, read_rates
 from pacs.evaluation.model import model_sha256
+from pacs.integration.checks.features import feature_problems
 from pacs.integration.checks.rows import Note
 from pacs.integration.checks.wording import spelled
 from pacs.runs.settings import PoolSettings
@@ -24,14 +25,8 @@ OF_A_TARGET = ("target", "final_target", "curriculum_steps")
 @spelled
 def pool_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with the settings of a pool; a sentence each."""
-    pool = config.run.rollouts.pool
+    yield from feature_problems(config, "run.rollouts.pool.weights")
     if not draws_from_pool(config):
-        for name, default in PoolSettings():
-            if pool.get(name) not in (default, None):
-                yield (
-                    f"@run.rollouts.pool.{name}= is not read without run.rollouts.pool.weights: set that to uniform, "
-                    "sqrt or target, or leave this out."
-                )
         return
     try:
         settings = PoolSettings.from_mapping(plain(config.run.rollouts)["pool"])

@@ -13,15 +13,15 @@ from pacs.data.baseline import Baselines, baseline_file, read_baseline_file
 from pacs.data.rates import problem_key
 from pacs.data.schema import BATCH_ROWS
 from pacs.evaluation.model import model_sha256
+from pacs.integration.checks.features import feature_problems
 from pacs.integration.checks.rows import Note
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import method_in, reference_settings_in
 from pacs.rewards.reference_answer import NAME
-from pacs.runs.settings import RlprSettings, StdFilterSettings
+from pacs.runs.settings import RlprSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import (
     chat_template_options,
-    filters_groups,
     method,
     policy_path,
     responses_per_prompt,
@@ -29,7 +29,6 @@ from pacs.verl_keys.config import (
 )
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
-FILTER: Final = "@run.rlpr.std_filter.share="
 WEIGHT: Final = "@run.rlpr.answer_weight="
 #: How our agent-loop managers' names begin.
 OURS: Final = "pacs.integration."
@@ -43,15 +42,10 @@ def rlpr_problems(config: DictConfig) -> Iterator[str]:
     settings = reference_settings_in(config)
     if settings is not None and not str(settings["opens"]).strip():
         yield f"@{ARGUMENTS}.opens= opens nothing: give what stands before an answer, as \\boxed{{ or <answer>."
-    if rlpr.std_filter.share is None:
-        for name, default in StdFilterSettings():
-            if rlpr.std_filter.get(name) not in (default, None):
-                yield (
-                    f"@run.rlpr.std_filter.{name}= is not read without run.rlpr.std_filter.share: set that (RLPR: "
-                    "0.5), or leave this out."
-                )
-    else:
-        yield from _filter_problems(config)
+    yield from feature_problems(config, "run.rlpr.std_filter.share")
+    if rlpr.std_filter.share is not None and responses_per_prompt(config) < 2:
+        one = "one response (@rollout.n=) has no standard deviation"
+        yield f"@run.rlpr.std_filter.share=: {one}: sample more, or set it to null."
     if not rlpr.answer_weight:
         return
     if method(config) != "pacs":
@@ -69,21 +63,6 @@ def rlpr_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"{WEIGHT}: @rollout.enable_rollout_routing_replay=true has no experts of tokens that were not sampled: "
             "leave out either."
-        )
-
-
-def _filter_problems(config: DictConfig) -> Iterator[str]:
-    model = config.reward.reward_model
-    if responses_per_prompt(config) < 2:
-        yield f"{FILTER}: one response (@rollout.n=) has no standard deviation: sample more, or set it to null."
-    if filters_groups(config):
-        yield (
-            f"{FILTER}: @algorithm.filter_groups.enable=true samples groups anew that are all alike: leave out either."
-        )
-    if model.enable and not model.enable_resource_pool:
-        yield (
-            f"{FILTER}: @reward.reward_model.enable=true without a pool of its own grades when all responses are "
-            "there, too late for a filter: set reward.reward_model.enable_resource_pool=true, or leave one of them out."
         )
 
 

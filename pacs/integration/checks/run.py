@@ -24,6 +24,7 @@ from pacs.integration.checks.bounds import coarse_moments, size_problems, value_
 from pacs.integration.checks.composite import composite_problems
 from pacs.integration.checks.critic_section import of_critic
 from pacs.integration.checks.dars import dars_problems
+from pacs.integration.checks.features import feature_problems
 from pacs.integration.checks.genac import genac_problems
 from pacs.integration.checks.group_filter import filter_problems
 from pacs.integration.checks.guided import guided_problems, guided_warnings
@@ -84,9 +85,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
 def _life_problems(config: DictConfig) -> Iterator[str]:
     """What a run needs so that it can be stopped, killed and gone on with, from whole checkpoints in its folder."""
     trainer, gpus = config.trainer, ranks(config)
-    if config.run.rollouts.seeded is True and config.actor_rollout_ref.rollout.agent.get("agent_loop_manager_class"):
-        manager = "@rollout.agent.agent_loop_manager_class="
-        yield f"run.rollouts.seeded=true has an agent-loop manager of its own: leave out {manager}, or set it to false."
+    yield from feature_problems(config, "run.rollouts.seeded")
     size = config.actor_rollout_ref.actor.fsdp_config.fsdp_size
     if not isinstance(size, int) or size == 0 or (0 < size < gpus and gpus % size):
         yield (

@@ -3,18 +3,18 @@
 import math
 from collections.abc import Iterator
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig
 
-from pacs.integration.checks.partial import NOT_WITH
-from pacs.integration.checks.wording import full_name, spelled
-from pacs.verl_keys.config import has_adapters, has_generative_critic, has_partial_rollouts, ranks_per_node
+from pacs.integration.checks.features import feature_problems
+from pacs.integration.checks.wording import spelled
+from pacs.verl_keys.config import has_generative_critic, has_partial_rollouts, ranks_per_node
 from pacs.verl_keys.workload import engine_gpus
 
 
 @spelled
 def separate_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config whose engines have GPUs of their own; a sentence each."""
-    rollout, model = config.actor_rollout_ref.rollout, config.reward.reward_model
+    rollout = config.actor_rollout_ref.rollout
     for name in ("nnodes", "n_gpus_per_node"):
         if type(rollout[name]) is not int or rollout[name] < (name != "nnodes"):
             yield f"@rollout.{name}=: use a whole number; @rollout.nnodes=0 has vLLM share the GPUs of the training."
@@ -30,18 +30,9 @@ def separate_problems(config: DictConfig) -> Iterator[str]:
             f"{apart}: engines of {engine} GPUs do not fit {gpus} GPUs, @rollout.n_gpus_per_node= on a node: use "
             f"a multiple of @rollout.tensor_model_parallel_size=."
         )
-    for key in NOT_WITH:
-        if OmegaConf.select(config, full_name(key)):
-            yield f"{apart} with @{key}= is not tried: leave one of them out."
+    yield from feature_problems(config, "rollout.nnodes")
     if has_generative_critic(config):
         yield f"{apart}: a generative critic's engines share the GPUs of the training: leave it out."
-    if has_adapters(config):
-        yield f"{apart} with @model.lora_rank=: verl sends no adapters there: leave one of them out."
-    if model.enable and not model.enable_resource_pool:
-        yield (
-            f"{apart}: @reward.reward_model.enable=true without a pool of its own takes turns with vLLM, which never "
-            "pauses here: set reward.reward_model.enable_resource_pool=true, or leave it out."
-        )
 
 
 def separate_warnings(config: DictConfig) -> Iterator[str]:

@@ -15,7 +15,7 @@ from pacs.base.errors import did_you_mean, one_line
 from pacs.integration.checks.wording import spell, spelled
 from pacs.runs.settings import TurnSettings
 from pacs.verl_keys.algorithm_changes import plain
-from pacs.verl_keys.config import chat_template_options, has_turns, values_steps
+from pacs.verl_keys.config import chat_template_options, has_turns
 
 TOOL_FILES: Final = ("rollout.multi_turn.tool_config_path", "rollout.multi_turn.function_tool_path")
 #: verl's keys for turns with tools, and what they are where nobody has set them.
@@ -53,11 +53,6 @@ def turns_problems(config: DictConfig) -> Iterator[str]:
                     "tool_agent, or leave this out."
                 )
         return
-    if values_steps(config):
-        yield (
-            "@run.rollouts.vine.completions= completes prefixes of one turn: leave it out, or set "
-            "@rollout.agent.default_agent_loop to single_turn_agent."
-        )
     for name in NUMBERS:
         value = turns[name]
         if value != OF_TOOLS[name] and (type(value) is not int or value < 1):

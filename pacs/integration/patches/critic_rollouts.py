@@ -19,7 +19,7 @@ from pacs.evaluation.genac.templates import problem_of, template_named
 from pacs.integration.exchange import CRITIC_TRACES, SUCCESS_RATE
 from pacs.integration.patches.lean_engines import Engines
 from pacs.integration.patches.seeded_rollouts import critic_seed
-from pacs.integration.patches.vine_rollouts import settled
+from pacs.integration.patches.together import settled
 from pacs.runs.genac_settings import GenacSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import critic_section

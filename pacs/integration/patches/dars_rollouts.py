@@ -5,12 +5,12 @@ id, numbered from n on. No other prompt waits for that; and verl, which waits fo
 that the prompt is finished, when all of its responses are in the queue.
 """
 
-import asyncio
 import math
 from dataclasses import dataclass, field
 from typing import Any
 
 from pacs.algorithm.dars import extra_responses
+from pacs.integration.patches.together import settled
 from pacs.rewards.verdict import verdict_score
 
 
@@ -54,10 +54,7 @@ class DarsRollouts:
         dars = self.config.run.rollouts.dars
         sessions = range(stage.n, stage.n + extra_responses(stage.scores, dars.schedule, dars.most))
         drawn = (self._run_agent_loop(sampling_params, trajectory, **{**kwargs, "session_id": i}) for i in sessions)
-        # All of them settle before verl hears of a failure, so that none writes a row after it.
-        for result in await asyncio.gather(*drawn, return_exceptions=True):
-            if isinstance(result, BaseException):
-                raise result
+        await settled(*drawn)  # so that none writes a row after verl has heard of a failure
 
     async def _agent_loop_postprocess(self, output: Any, validate: bool, **kwargs: Any) -> None:
         stage = self._first_stages.get(kwargs["uid"])

@@ -1,10 +1,10 @@
 """Calls of one item each that come within a moment of each other, made as one call of many."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-Item = TypeVar("Item")
+T, Item = TypeVar("T"), TypeVar("Item")
 #: Seconds for which the first item waits for others: less than a response takes, more than a call between processes.
 MOMENT = 0.01
 
@@ -59,3 +59,13 @@ def _set(future: asyncio.Future[Any], result: Any) -> None:
         future.set_exception(result)
     else:
         future.set_result(result)
+
+
+async def settled(*awaited: Awaitable[T]) -> list[T]:
+    """All results, once all of them have settled: verl hears of a failure when nothing goes on behind it."""
+    values: list[T] = []
+    for result in await asyncio.gather(*awaited, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+        values.append(result)
+    return values

@@ -7,21 +7,19 @@ of all its responses, and is sampled once. With `train_completions` no state has
 """
 
 import asyncio
-from collections.abc import Awaitable
 from statistics import fmean
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 
 from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_starts
 from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
 from pacs.integration.patches.seeded_rollouts import completion_seed
+from pacs.integration.patches.together import settled
 from pacs.verl_keys.config import trains_completions
 
 #: What an output has of each token of its response.
 _OF_TOKENS = ("response_ids", "response_mask", "response_logprobs")
-
-T = TypeVar("T")
 
 
 class VineRollouts:
@@ -91,10 +89,9 @@ class VineRollouts:
         vine, session = self.config.run.rollouts.vine, fields["session_id"]
         first = self.config.actor_rollout_ref.rollout.n
 
-        async def stored(step: int, start: int, k: int) -> tuple[float, int]:
+        async def stored(step: int, start: int, k: int) -> None:
             prefix = session * (vine.most_steps - 1) + step - 1
-            response = await self._completed(output, start, k, fields)
-            await self._compute_score([response], fields)  # type: ignore[attr-defined]
+            response = await self._graded(output, start, k, fields)
             behind = {
                 "prompt_ids": response.prompt_ids + response.response_ids[:start],
                 **{name: (getattr(response, name) or ())[start:] or None for name in _OF_TOKENS},
@@ -103,7 +100,6 @@ class VineRollouts:
             await super(VineRollouts, self)._agent_loop_postprocess(  # type: ignore[misc]
                 response.model_copy(update=behind), False, **row
             )
-            return float(response.reward_score), len(response.response_ids) - start
 
         places = list(enumerate(self._starts(output)))[1:]
         await settled(*(stored(step, start, k) for step, start in places for k in range(vine.completions)))
@@ -111,17 +107,12 @@ class VineRollouts:
     async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> tuple[float, int]:
         """The mean reward of completions of the response's first `start` tokens, and how many tokens they have."""
         number = self.config.run.rollouts.vine.completions
-        graded = await settled(*(self._completion(output, start, k, fields) for k in range(number)))
-        return fmean(reward for reward, _ in graded), sum(tokens for _, tokens in graded)
+        graded = await settled(*(self._graded(output, start, k, fields) for k in range(number)))
+        rewards = (float(response.reward_score) for response in graded)
+        return fmean(rewards), sum(len(response.response_ids) - start for response in graded)
 
-    async def _completion(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> tuple[float, int]:
-        """The reward of one, and its tokens."""
-        response = await self._completed(output, start, k, fields)
-        await self._compute_score([response], fields)  # type: ignore[attr-defined]
-        return float(response.reward_score), len(response.response_ids) - start
-
-    async def _completed(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> Any:
-        """A response with the same first `start` tokens, and another end."""
+    async def _graded(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> Any:
+        """A response with the same first `start` tokens and another end, and its reward."""
         uid, session = fields["uid"], fields["session_id"]
         sampling_params, trajectory = self._sampling[uid, session]
         prefix = output.response_ids[:start]
@@ -139,7 +130,7 @@ class VineRollouts:
             f"{uid}_{session}", prompt_ids=output.prompt_ids + prefix, sampling_params=given
         )
         sampled = None if completed.log_probs is None or output.response_logprobs is None else completed.log_probs
-        return output.model_copy(
+        response = output.model_copy(
             update={
                 "response_ids": prefix + completed.token_ids,
                 "response_mask": [1] * (start + len(completed.token_ids)),
@@ -149,6 +140,8 @@ class VineRollouts:
                 "extra_fields": {**output.extra_fields, **completed.extra_fields},
             }
         )
+        await self._compute_score([response], fields)  # type: ignore[attr-defined]
+        return response
 
     def _engines(self) -> Any:
         """The client through which the response came."""
@@ -159,13 +152,3 @@ class VineRollouts:
         if token not in self._texts:
             self._texts[token] = self.tokenizer.decode([token])
         return self._texts[token]
-
-
-async def settled(*awaited: Awaitable[T]) -> list[T]:
-    """All results, once all of them have settled: verl hears of a failure when nothing goes on behind it."""
-    values: list[T] = []
-    for result in await asyncio.gather(*awaited, return_exceptions=True):
-        if isinstance(result, BaseException):
-            raise result
-        values.append(result)
-    return values

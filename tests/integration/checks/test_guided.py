@@ -50,7 +50,7 @@ def test_what_it_needs_is_there() -> None:
         ({f"{GUIDED}.characters": 9}, [f"{GUIDED}.characters=9 is of guidance=error alone"]),
         (
             {"run.rollouts.dars.schedule": "equal"},
-            [f"{GUIDED}.after=failed", "schedule=equal", "leave out either"],
+            [f"{GUIDED}.after=failed", "schedule=equal", "leave one of them out"],
         ),
         ({"algorithm.filter_groups.enable": True}, ["metric=score sees first responses alone", "set that to reward"]),
         ({"reward.reward_model.enable": True}, ["reward.reward_model.enable_resource_pool=true"]),

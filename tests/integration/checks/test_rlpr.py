@@ -62,7 +62,7 @@ def test_what_they_need_is_there() -> None:
         ({"run.rlpr.std_filter.decay": 0.9}, ["std_filter.decay=0.9 is not read without run.rlpr.std_filter.share"]),
         ({"run.rlpr.std_filter.first_step": 2}, ["first_step=2 is not read without", "RLPR: 0.5"]),
         (FILTER | {"actor_rollout_ref.rollout.n": 1}, ["share=0.5", "rollout.n=1) has no standard deviation"]),
-        (FILTER | {"algorithm.filter_groups.enable": True}, ["filter_groups.enable=true", "leave out either"]),
+        (FILTER | {"algorithm.filter_groups.enable": True}, ["filter_groups.enable=true", "leave one of them out"]),
         (FILTER | {"reward.reward_model.enable": True}, ["reward.reward_model.enable_resource_pool=true"]),
         (WEIGHT | {"trainer.v1.trainer_mode": "grpo"}, ["answer_weight=1.0", "grpo", "pacs.algorithm.aggregated.Grpo"]),
         (WEIGHT | {"run.rlpr.mask_answer": False}, ["run.rlpr.mask_answer=false", "set mask_answer=true"]),

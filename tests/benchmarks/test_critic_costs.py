@@ -2,8 +2,8 @@
 
 import pytest
 
-from pacs.algorithm.genac import costs
-from pacs.algorithm.genac.costs import Lengths
+from benchmarks import critic_costs as costs
+from benchmarks.critic_costs import Lengths
 
 PAPER = Lengths()
 
