@@ -7,8 +7,8 @@
 # Qwen2Tokenizer, whatever tokenizer_class says. It takes the vocabulary of tokenizer.json and puts its own byte-level
 # pre-tokenizer in front. A tokenizer of characters then loses spaces and newlines without a word: they are other symbols
 # there, which it does not have. With "qwen3" or "llama" the saved one is loaded, unless tokenizer_class names a model's own
-# class, as in many published folders (LlamaTokenizerFast of a byte-level Llama 3). PreTrainedTokenizerFast mends that, and
-# with a Qwen2 an auto_map beside it that names no code: untrusted, it has transformers take tokenizer_class at its word.
+# class (LlamaTokenizerFast beside a byte-level vocabulary: huggingface/transformers#45920). PreTrainedTokenizerFast mends
+# that, and with a Qwen2 an auto_map beside it that names no code: untrusted, it has transformers take tokenizer_class at its word.
 #
 #   saved: [0, 3, 1, 4, 2]
 #   qwen3: [0, 3, 1, 4, 2]
