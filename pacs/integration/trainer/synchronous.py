@@ -155,8 +155,7 @@ class SynchronousTrainer(EnginesPlaced):
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
         """verl's; some of its responses are written at once, and the step's checkpoint takes along what it measured."""
-        batch = super().step(metrics, timing_raw)
-        self._write_samples(batch)
+        self._write_samples(batch := super().step(metrics, timing_raw))
         self.saving.measured = (batch, metrics, timing_raw)
         return batch
 
