@@ -8,6 +8,7 @@ from typing import Any
 from jinja2 import TemplateError
 
 from pacs.base.errors import UserError
+from pacs.data.rebuilt import rebuilt_problem
 from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reasoning import Reasoning
 
@@ -87,8 +88,15 @@ def load_tokenizer(model: str) -> Any:
     """The tokenizer of a folder, or of a name on the Hugging Face Hub.
 
     Raises:
-        UserError: There is none.
+        UserError: There is none, or it is not that of its tokenizer.json.
     """
+    tokenizer = _load(model)
+    if (problem := rebuilt_problem(tokenizer)) is not None:
+        raise UserError(f"--model {model} {problem}.")
+    return tokenizer
+
+
+def _load(model: str) -> Any:
     from huggingface_hub import HfApi
     from transformers import AutoTokenizer
 

@@ -46,7 +46,8 @@ def __getattr__(name: str) -> Any:
 
 def on_a_node(config: DictConfig) -> tuple[int, int]:
     """vLLM engines and graders of a node; an engine that spans nodes is one on each."""
-    engines = config.trainer.n_gpus_per_node // config.actor_rollout_ref.rollout.tensor_model_parallel_size
+    rollout = config.actor_rollout_ref.rollout  # its GPUs of a node are the training's, or its own
+    engines = rollout.n_gpus_per_node // rollout.tensor_model_parallel_size
     return max(1, engines), math.ceil(config.reward.num_workers / config.trainer.nnodes)
 
 

@@ -14,11 +14,9 @@ from pathlib import Path
 from pacs.base.arguments import whole_seed
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from recipes.arithmetic.families import FAMILIES, build_of_family
+from recipes.arithmetic.families import FAMILIES, build_of_family, tokenizer_of_family
 from recipes.arithmetic.measure import measure
-from recipes.arithmetic.model import MAX_POSITIONS_TOKENS
 from recipes.arithmetic.problems import split_problems, write_parquet
-from recipes.arithmetic.tokenizer import build_tokenizer
 from recipes.arithmetic.warm_start import warm_start
 from recipes.own_folder import is_made, made_whole
 
@@ -60,7 +58,7 @@ def _make_into(folder: Path, seed: int, family: str) -> dict[str, float]:
     write_parquet(problems.test, folder / "test.parquet", "test")
     print(f"{len(problems.train)} training and {len(problems.test)} held-out problems", flush=True)
 
-    tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
+    tokenizer = tokenizer_of_family(family)
     model = build_of_family(family, tokenizer, seed)
     print(f"a {family.capitalize()} of {model.num_parameters():,} parameters", flush=True)
     warm_start(model, tokenizer, problems.train, problems.probe, seed)

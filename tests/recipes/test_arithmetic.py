@@ -21,7 +21,7 @@ from pacs.rewards.math import compute_score
 from pacs.rewards.registry import PATH
 from recipes.arithmetic import make as make_module
 from recipes.arithmetic import warm_start
-from recipes.arithmetic.families import build_of_family
+from recipes.arithmetic.families import FAMILIES, build_of_family, tokenizer_of_family
 from recipes.arithmetic.make import MADE, START_GREEDY, START_PASS_AT_1, make
 from recipes.arithmetic.measure import (
     MAX_RESPONSE_TOKENS,
@@ -187,6 +187,23 @@ def test_other_families_have_the_same_sizes(family: str, kind: type) -> None:
     assert all(torch.equal(a, b) for a, b in zip(model.parameters(), same.parameters(), strict=True))
     logits = [each(torch.tensor([[5, 6, 7]])).logits for each in (model, qwen3)]
     assert logits[0].shape == logits[1].shape
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_reads_the_same_tokens_when_it_is_loaded(family: str, tmp_path: Path) -> None:
+    build_of_family(family, TOKENIZER, seed=0).config.save_pretrained(tmp_path)
+    tokenizer_of_family(family).save_pretrained(tmp_path)
+    loaded = AutoTokenizer.from_pretrained(tmp_path)
+    messages = [{"role": "user", "content": "27 + 45\n"}, {"role": "assistant", "content": f"7+5=12 {CHARACTERS}"}]
+    tokens = [each.apply_chat_template(messages, return_dict=False) for each in (loaded, TOKENIZER)]
+    assert tokens[0] == tokens[1]
+    texts = [each.decode(tokens[0], skip_special_tokens=skip) for skip in (True, False) for each in (loaded, TOKENIZER)]
+    assert (texts[0], texts[2]) == (texts[1], texts[3])
+    assert (len(loaded), loaded.eos_token_id, loaded.pad_token_id) == (
+        len(TOKENIZER),
+        TOKENIZER.eos_token_id,
+        TOKENIZER.pad_token_id,
+    )
 
 
 def test_responses_are_aligned_with_their_logits() -> None:

@@ -31,11 +31,13 @@ def test_the_cores_less_the_engines_are_shared(
     assert isolation._Pool("math", isolation.Limits(workers=3))._workers == 3
 
 
-def test_a_node_of_a_run_has_its_part_of_the_graders() -> None:
+@pytest.mark.parametrize(("of_engines", "engines"), [("${trainer.n_gpus_per_node}", 4), (2, 1), (1, 1)])
+def test_a_node_of_a_run_has_its_part_of_the_graders(of_engines: str | int, engines: int) -> None:
+    """Engines on GPUs of their own are counted by those."""
     reward_manager = pytest.importorskip("pacs.integration.reward_manager")
     config = {
         "trainer": {"n_gpus_per_node": 8, "nnodes": 2},
-        "actor_rollout_ref": {"rollout": {"tensor_model_parallel_size": 2}},
+        "actor_rollout_ref": {"rollout": {"tensor_model_parallel_size": 2, "n_gpus_per_node": of_engines}},
         "reward": {"num_workers": 9},
     }
-    assert reward_manager.on_a_node(OmegaConf.create(config)) == (4, 5)
+    assert reward_manager.on_a_node(OmegaConf.create(config)) == (engines, 5)

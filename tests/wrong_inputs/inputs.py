@@ -63,6 +63,8 @@ def write_models(folder: Path) -> None:
     (copy("unknown_type") / "config.json").write_text(config.replace('"qwen3"', '"qwen99"'))
     (copy("broken_tokenizer") / "tokenizer.json").write_text('{"version": ')
     (copy("other_tokenizer") / "tokenizer.json").write_text("{}")
+    named = copy("rebuilt_tokenizer") / "tokenizer_config.json"
+    named.write_text(json.dumps(json.loads(named.read_text()) | {"tokenizer_class": "Qwen2Tokenizer"}))
     (copy("strict") / "chat_template.jinja").write_text("{{ raise_exception('no such role') }}")
     (copy("broken_template") / "chat_template.jinja").write_text("{% for %}")
 

@@ -17,6 +17,7 @@ from pacs.verl_keys.config import (
     ranks,
     sequence_parallel_size,
 )
+from pacs.verl_keys.workload import engine_gpus
 
 #: The passes of an update: of each the start of its settings' names.
 PASSES = ("actor.ppo", "rollout.log_prob", "ref.log_prob")
@@ -109,9 +110,10 @@ def engine_problems(config: DictConfig) -> Iterator[str]:
     rollout, gpus = config.actor_rollout_ref.rollout, ranks(config)
     engine = math.prod(rollout[f"{part}_parallel_size"] for part in ("tensor_model", "data", "pipeline_model"))
     if gpus % engine:
+        apart = ", which verl asks also of engines on GPUs of their own" if engine_gpus(config) else ""
         yield (
             f"@rollout.tensor_model_parallel_size=: engines of {engine} GPUs cannot share {gpus} ranks "
-            "(trainer.n_gpus_per_node * trainer.nnodes): use a number that divides them."
+            f"(trainer.n_gpus_per_node * trainer.nnodes){apart}: use a number that divides them."
         )
     # A response of several turns fits the same limits.
     context, longest = rollout.max_model_len, longest_row(config)

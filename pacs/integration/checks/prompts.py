@@ -13,6 +13,7 @@ from jinja2 import TemplateError
 from omegaconf import DictConfig
 
 from pacs.base.errors import one_line
+from pacs.data.rebuilt import rebuilt_problem
 from pacs.integration.checks.turns import template_problems
 from pacs.integration.checks.wording import spell
 from pacs.rewards.find_reasoning import CannotTell, find_reasoning
@@ -48,6 +49,10 @@ def prompt_problems(
         yield spell(f"@model.path=: its tokenizer does not load ({why}): save it anew.", config)
         return
     if tokenizer is None:
+        return
+    if (problem := rebuilt_problem(tokenizer)) is not None:
+        setting = "tokenizer_path" if config.actor_rollout_ref.model.get("tokenizer_path") else "path"
+        yield spell(f"@model.{setting}= {problem}.", config)
         return
     if problems := list(template_problems(config, tokenizer, tools)):
         yield from problems

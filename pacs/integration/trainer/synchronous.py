@@ -154,9 +154,10 @@ class SynchronousTrainer(EnginesPlaced):
         return self.prompts.fetch(super()._fetch_one_gen_batch, self.train_dataloader)
 
     def step(self, metrics: dict[str, Any], timing_raw: dict[str, float]) -> Any:
-        """verl's; the checkpoint of the step takes along what it measured."""
-        self.saving.measured = (super().step(metrics, timing_raw), metrics, timing_raw)
-        return self.saving.measured[0]
+        """verl's; some of its responses are written at once, and the step's checkpoint takes along what it measured."""
+        self._write_samples(batch := super().step(metrics, timing_raw))
+        self.saving.measured = (batch, metrics, timing_raw)
+        return batch
 
     def _save_checkpoint(self) -> None:
         """Save, whole or not at all."""
@@ -216,13 +217,16 @@ class SynchronousTrainer(EnginesPlaced):
         super()._maybe_log_val_generations(inputs, outputs, scores)
 
     def _log_rollout_data(self, batch: Any, timing_raw: dict[str, float], rollout_data_dir: str) -> None:
+        """Nothing: verl writes them last, and a run that ends while it saves or sends weights would have none."""
+
+    def _write_samples(self, batch: Any) -> None:
         """Write the responses of the step's first groups; all of them would be gigabytes a day."""
         keys = [key for key, tag in zip(batch.keys, batch.tags, strict=True) if not is_padding(tag)]
         uids = list(dict.fromkeys(prompt_uid(key) for key in keys))[: self.config.run.sample_groups]
-        if uids:
+        if uids and self.config.trainer.rollout_data_dir:
             sample = batch.select_keys([key for key in keys if prompt_uid(key) in uids])
             self.sampled_parts = self.grading.parts(sample)
-            super()._log_rollout_data(sample, timing_raw, rollout_data_dir)
+            super()._log_rollout_data(sample, {}, self.config.trainer.rollout_data_dir)
             self.sampled_parts = {}
 
     def _dump_generations(

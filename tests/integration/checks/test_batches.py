@@ -24,6 +24,8 @@ actor_rollout_ref:
     log_prob_use_dynamic_bsz: ${..actor.use_dynamic_bsz}
     log_prob_micro_batch_size_per_gpu: 1
     log_prob_max_token_len_per_gpu: 300
+    nnodes: 0
+    n_gpus_per_node: 1
     tensor_model_parallel_size: 1
     data_parallel_size: 1
     pipeline_model_parallel_size: 1
@@ -112,3 +114,12 @@ def test_an_engine_takes_all_kinds_of_parallelism_together() -> None:
             **{f"{ROLLOUT}.data_parallel_size": data, f"{ROLLOUT}.pipeline_model_parallel_size": pipeline},
         )
         assert bool(list(rollout_problems(config))) == (8 % (tensor * data * pipeline) != 0)
+
+
+def test_engines_on_gpus_of_their_own_divide_the_training_ranks_too() -> None:
+    """As verl's worker asserts while it builds."""
+    apart = {f"{ROLLOUT}.nnodes": 1, f"{ROLLOUT}.n_gpus_per_node": 8}
+    assert list(rollout_problems(config_of(**apart, **{f"{ROLLOUT}.tensor_model_parallel_size": 4}))) == []
+    (problem,) = rollout_problems(config_of(**apart, **{f"{ROLLOUT}.tensor_model_parallel_size": 8}))
+    assert f"{ROLLOUT}.tensor_model_parallel_size=8: engines of 8 GPUs cannot share 4 ranks" in problem
+    assert "which verl asks also of engines on GPUs of their own: use a number that divides them." in problem

@@ -67,7 +67,10 @@ def test_the_responses_of_so_many_groups_are_written(tmp_path: Path, monkeypatch
     keys = ["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-2_0_0", "1-1_1_0", "1-1_2_0"]
     tags = [{"is_padding": key == "1-1_2_0"} for key in keys]
     made = make_trainer(tmp_path, "run.sample_groups=2")
-    made._log_rollout_data(KVBatchMeta(partition_id="train", keys=keys, tags=tags), {}, "")
+    batch = KVBatchMeta(partition_id="train", keys=keys, tags=tags)
+    monkeypatch.setattr(PPOTrainerSync, "step", lambda self, *given: batch)
+    assert made.step({}, {}) is batch  # before weights are saved or sent
+    made._log_rollout_data(batch, {}, "")  # as verl's loop calls it at last
     assert written == [["1-0_0_0", "1-1_0_0", "1-0_1_0", "1-1_1_0"]]
 
 
@@ -84,7 +87,7 @@ def test_they_are_written_with_the_parts_of_their_rewards(tmp_path: Path, monkey
     said = [{"correctness": 1.0, "format": 0.0}, {"correctness": 0.0, "format": 1.0}]
     monkeypatch.setattr(made.grading, "parts", lambda batch: dict(zip(batch.keys, said, strict=True)))
     batch = KVBatchMeta(partition_id="train", keys=keys, tags=[{}, {}])
-    made._log_rollout_data(batch, {}, "")
+    made._write_samples(batch)
     assert written == [{"uid": ["1-0_0_0", "1-1_0_0"], "correctness": [0.0, 1.0], "format": [1.0, 0.0]}]
     made._dump_generations([], [], [], [], {"format": [0.5]}, "")  # of a validation
     assert written[1] == {"format": [0.5]}
