@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from typing import Any, Generic, TypeVar
 
-T, Item = TypeVar("T"), TypeVar("Item")
+T = TypeVar("T")
+Item = TypeVar("Item")
 #: Seconds for which the first item waits for others: less than a response takes, more than a call between processes.
 MOMENT = 0.01
 
