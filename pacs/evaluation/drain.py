@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from pacs.evaluation.engine import Engine, EngineSettings, Finished, Request
+from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request
 from pacs.evaluation.process import StopRequest, nothing_left
 
 
@@ -42,12 +42,16 @@ def drain(
 
     with nothing_left(), cluster(settings.options.ray_address):
         stop.listen()  # Ray has set a handler of its own
-        ready = start_engines(settings, logs, stop, kind)
-        with tqdm(total=len(queue), unit=f" {unit}", disable=None) as progress:
+        try:
+            ready = start_engines(settings, logs, stop, kind)
+            with tqdm(total=len(queue), unit=f" {unit}", disable=None) as progress:
 
-            def delivered(finished: Finished) -> None:
-                deliver(finished)
-                progress.update()
+                def delivered(finished: Finished) -> None:
+                    deliver(finished)
+                    progress.update()
 
-            generate(ready, queue, delivered, lambda: None, stop)
+                generate(ready, queue, delivered, lambda: None, stop)
+        except EngineFailure:
+            stop.check()  # Slurm's signal goes to all processes, the engines among them
+            raise
     stop.listen()  # Ray has set the system's default

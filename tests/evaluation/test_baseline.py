@@ -2,6 +2,8 @@
 
 import json
 import math
+import os
+import signal
 from collections import deque
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,6 +17,7 @@ from transformers import AutoTokenizer
 
 from pacs import cli
 from pacs.base.files import file_sha256
+from pacs.commands.evaluate import STOPPED
 from pacs.data.baseline import baseline_file, read_baseline_file, read_baselines
 from pacs.data.rates import problem_key
 from pacs.evaluation import engines
@@ -32,6 +35,7 @@ class Engine:
     def __init__(self) -> None:
         self.asked: list[Request] = []
         self.dies_after = 10**9
+        self.signalled = False
         self.kinds: list[type] = []
 
     def generate(
@@ -39,6 +43,8 @@ class Engine:
     ) -> None:
         while queue:
             if len(self.asked) == self.dies_after:
+                if self.signalled:
+                    os.kill(os.getpid(), signal.SIGTERM)
                 raise EngineFailure("engine 0: it died")
             request = queue.popleft()
             self.asked.append(request)
@@ -126,6 +132,16 @@ def test_it_goes_on_where_it_stopped(baseline: Any, engine: Engine, file: Path) 
     first = baseline_file(file).read_bytes()
     assert baseline("--data", file)[0] == 0
     assert (len(engine.asked), baseline_file(file).read_bytes()) == (len(ANSWERS), first)
+
+
+def test_engines_that_die_of_a_signal_to_all_processes_are_no_failure(
+    baseline: Any, engine: Engine, file: Path
+) -> None:
+    engine.dies_after, engine.signalled = 1, True
+    status, said = baseline("--data", file)
+    assert (status, "stopped by SIGTERM" in said, "it died" in said) == (STOPPED, True, False)
+    engine.dies_after = 10**9
+    assert baseline("--data", file)[0] == 0
 
 
 def test_what_is_of_other_data_another_model_or_other_settings_is_measured_anew(
