@@ -86,10 +86,10 @@ def _asked(problems: Problems, row: int, before: str, guided: GuidedSettings) ->
 
 def _behind(samples: Samples, rows: Sequence[int], tries: Samples, right: torch.Tensor, width: int) -> Samples:
     """Right tries behind the first `width` columns of rows, which are their prompts without guidance."""
-    own = tries.of(right)
-    response = own.ids[:, own.ids.shape[1] - own.response_mask.shape[1] :]
+    taken = tries.of(right)
+    response = taken.ids[:, taken.ids.shape[1] - taken.response_mask.shape[1] :]
     return replace(
-        own,
+        taken,
         ids=torch.cat([samples.ids[rows, :width], response], dim=1),
-        attention_mask=torch.cat([samples.attention_mask[rows, :width], own.response_mask.long()], dim=1),
+        attention_mask=torch.cat([samples.attention_mask[rows, :width], taken.response_mask.long()], dim=1),
     )
