@@ -207,7 +207,7 @@ def config_of(manager: str, **model: Any) -> Any:
             "run": {"reasoning": {"delimiters": None}, "turns": {"graded": "last"}},
             "actor_rollout_ref": {
                 "model": {"custom_chat_template": None, **model},
-                "rollout": {"tensor_model_parallel_size": 1},
+                "rollout": {"n_gpus_per_node": 1, "tensor_model_parallel_size": 1},
             },
             "trainer": {"n_gpus_per_node": 1, "nnodes": 1},
             "reward": {
