@@ -41,7 +41,7 @@ class Run:
         if (name := weight["name"]) is not None:  # the other weights' settings decide nothing
             options["token_weight"] = {"name": name, name: weight[name]}
         settings = {**asdict(self.settings), "options": options}
-        for name in ("dars", "pool", "vine", "adapters", "reward", "guided"):
+        for name in ("dars", "pool", "vine", "adapters", "reward", "guided", "graded_by", "train_answer"):
             if not settings[name]:  # an empty section, too, is off
                 del settings[name]
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}

@@ -39,11 +39,16 @@ OTHER: dict[str, Any] = {
     "reference_is_sampler": True,
     "evaluate_every": 10,
     "seed": 1,
+    "guided": {"after": "failed", "guidance": "error"},
+    "reward": {"total": "sum"},
+    "graded_by": "exact_match",
+    "train_answer": True,
 }
 #: What another value asks of the others.
 ASKS: dict[str, dict[str, Any]] = {
     "reference_is_sampler": {"method": "pacs_authors", "staleness": 1},
     "vine": {"method": "vineppo", "vine": {"completions": 9}},
+    "train_answer": {"graded_by": "reference_probability"},
 }
 
 
