@@ -149,7 +149,8 @@ class RealRun:
         """Kill a process while the rollouts of the step after `after_step` are sampled; then train to the end."""
         start = self.start()
         start.wait_for(lambda: start.training(after_step=after_step))
-        start.find(process).kill()
+        # verl forks a judge's router from the trainer, under the trainer's name.
+        min(start.titled(process), key=lambda each: each.create_time()).kill()
         failed(start, cause)
         self.train()
 
