@@ -7,6 +7,7 @@ from verl.trainer.main_ppo import TaskRunnerV1
 
 from pacs.base.run_folder import RunFolder
 from pacs.integration import reward_manager
+from pacs.integration.launch.forks import end_forks_with_this_process
 from pacs.integration.nodes import make_temporary_folders
 from pacs.runs.actor_failures import cause_of
 from pacs.runs.state import report_fault
@@ -27,6 +28,7 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
         import pacs.integration.trainer.baselines
         import pacs.integration.trainer.method_trainer  # noqa: F401 (both trainers register themselves)
 
+        end_forks_with_this_process()
         try:
             make_temporary_folders()
             written = OmegaConf.load(RunFolder(config.run.dir).config)
