@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import httpx
 from omegaconf import DictConfig
 
-from pacs.integration.checks.models import named_problems
+from pacs.integration.checks.models import named_problems, reading_problems
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import composite_in
 from pacs.rewards.judge import JudgeSettings, judge_problems
@@ -89,7 +89,8 @@ def judge_place_problems(config: DictConfig) -> Iterator[str]:
     if settings.base_url is not None:
         yield from _server_problems(settings)
         return
-    yield from named_problems(str(config.reward.reward_model.model_path), f"@{MODEL}=")
+    model = str(config.reward.reward_model.model_path)
+    yield from list(named_problems(model, f"@{MODEL}=")) or reading_problems(model, f"@{MODEL}=")
 
 
 def _server_problems(settings: JudgeSettings) -> Iterator[str]:

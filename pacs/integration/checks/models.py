@@ -10,6 +10,7 @@ from omegaconf import DictConfig
 
 from pacs.base.errors import one_line
 from pacs.checkpoints.model_folder import model_problems as folder_problems
+from pacs.data.rebuilt import rebuilt_problem
 from pacs.integration.checks.wording import spelled
 from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.verl_keys.config import longest_row
@@ -107,20 +108,40 @@ def vocabulary_problems(policys: Any, path: str, named: str, mend: str) -> Itera
         named: the setting and its value.
         mend: of another vocabulary.
     """
-    if not (folder := Path(path).expanduser()).is_dir():
-        return
-    from transformers import AutoTokenizer
-
-    try:
-        its = AutoTokenizer.from_pretrained(folder, local_files_only=True)
-    except Exception as error:  # what transformers makes of a damaged file
-        yield f"{named}: its tokenizer does not load ({type(error).__name__}: {one_line(error)}): save it anew."
-        return
-    if others := other_tokens(policys, its):
+    its = _tokenizer_or_problem(path, named)
+    if isinstance(its, str):
+        yield its
+    elif its is not None and (others := other_tokens(policys, its)):
         yield (
             f"{named}: its tokenizer has other numbers for {len(others):,} of the policy's "
             f"{len(policys.get_vocab()):,} tokens (the first: {others[0]!r}): {mend}."
         )
+
+
+def reading_problems(path: str, named: str) -> Iterator[str]:
+    """Whether a model that is given text, not tokens, reads what its tokenizer.json says; nothing where it is not here.
+
+    Args:
+        path: of the model.
+        named: the setting and its value.
+    """
+    its = _tokenizer_or_problem(path, named)
+    if isinstance(its, str):
+        yield its
+    elif its is not None and (problem := rebuilt_problem(its)) is not None:
+        yield f"{named} {problem}."
+
+
+def _tokenizer_or_problem(path: str, named: str) -> Any:
+    """The tokenizer of a folder, or what is wrong with it, as a sentence; None where there is no such folder here."""
+    if not (folder := Path(path).expanduser()).is_dir():
+        return None
+    from transformers import AutoTokenizer
+
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    except Exception as error:  # what transformers makes of a damaged file
+        return f"{named}: its tokenizer does not load ({type(error).__name__}: {one_line(error)}): save it anew."
 
 
 def config_or_problem(path: str, setting: str) -> dict[str, Any] | str:

@@ -1,5 +1,6 @@
 """A judge that would judge nothing, or that nobody would start, is refused before Ray is."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from pacs.integration.checks.judge import asked_judge_problems, judge_place_prob
 from pacs.integration.checks.machine import _machine_problems
 from pacs.integration.checks.switches import untried
 from pacs.verl_keys.algorithm_changes import algorithm_changes
+from tests.evaluation.conftest import write_model
 from tests.integration.checks.test_composite import CLIP, config_of
 from tests.rewards.judges import MODEL, serving
 
@@ -89,6 +91,18 @@ def test_the_judges_folder_must_be_there_and_be_a_model(tmp_path: Path) -> None:
     (problem,) = judge_place_problems(config_of(JUDGED, "pacs", OWN_POOL | {MODEL_PATH: str(tmp_path)}))
     assert f"{MODEL_PATH}={tmp_path} holds no config.json" in problem
     assert list(judge_place_problems(config_of({}))) == []
+
+
+def test_the_judge_must_read_what_its_tokenizer_says(tmp_path: Path) -> None:
+    config = config_of(JUDGED, "pacs", OWN_POOL | {MODEL_PATH: str(write_model(tmp_path, seed=1))})
+    assert list(judge_place_problems(config)) == []
+    named = tmp_path / "tokenizer_config.json"
+    named.write_text(json.dumps(json.loads(named.read_text()) | {"tokenizer_class": "Qwen2Tokenizer"}))
+    (problem,) = judge_place_problems(config)
+    assert problem.startswith(f"{MODEL_PATH}={tmp_path} has a tokenizer.json that transformers does not heed")
+    (tmp_path / "tokenizer.json").write_text("{}")
+    (problem,) = judge_place_problems(config)
+    assert problem.startswith(f"{MODEL_PATH}={tmp_path}: its tokenizer does not load")
 
 
 def test_where_a_judge_is_asked_is_no_change_of_the_algorithm_and_what_is() -> None:
