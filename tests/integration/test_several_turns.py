@@ -17,6 +17,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("proce
 
 STEPS, PROMPTS, N, LONGEST = 3, 4, 4, 150
 ROLLOUT = "actor_rollout_ref.rollout"
+#: What the calculator says, behind a call's end: a sum, that it knows no 9 (and the model goes on with whatever), or
+#: what verl makes of a call that is none.
+SAID = r"(?<=</tool_call>)\n(?:\d+(?=[<\\]|$)|1?\d|[^<\\]*knows no 9|[^<\\]*)"
 
 
 @pytest.fixture(scope="module")
@@ -66,8 +69,7 @@ def test_conversations_are_graded_by_their_last_turn_and_counted(left_alone: Rea
         assert len(rows) == PROMPTS * N
         written = 0
         for row in rows:
-            # What the calculator says stands behind a call's end.
-            *before, last = re.split(r"(?<=</tool_call>)\n[^<\\]*", row["output"])
+            *before, last = re.split(SAID, row["output"])
             answer = re.search(r"\\boxed\{(\d+)\}", last)
             assert row["score"] == float(answer is not None and answer[1] == row["gts"]), row["output"]
             written += sum(len(tokenizer(turn)["input_ids"]) for turn in (*before, last))
