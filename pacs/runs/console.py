@@ -16,6 +16,8 @@ from pacs.base.terminal import COLOURS, say
 MARK = "pacs: "
 #: What Ray puts before a line of another process, and vLLM of its engine's.
 _OF_RAY = re.compile(r"^(\([^()]*pid=\d+[^()]*\) )+")
+#: What the process in which vLLM computes says of its end.
+_ENGINE_ERROR = re.compile(r"\(EngineCore[^()]*\) ERROR [^\]]*\] ([\w.]*(?:Error|Exception): .*)")
 #: Of a longer line without an end only the last bytes are kept for the console.
 _LINE_BYTES = 1 << 20
 #: For what is still in the pipe when all that write to it have ended.
@@ -46,6 +48,8 @@ class Console(threading.Thread):
         self.log = os.open(RunFolder(run_dir).log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         self.started = time.monotonic()
         self.reading = reading
+        #: The last that a vLLM engine has raised in this start. The trainer knows of it only that it does not answer.
+        self.engine_error: str | None = None
 
     def run(self) -> None:
         """Follow the output until all that write to it have ended."""
@@ -69,6 +73,8 @@ class Console(threading.Thread):
     def _show(self, line: str) -> None:
         text = COLOURS.sub("", line)
         words = _OF_RAY.sub("", text)
+        if (raised := _ENGINE_ERROR.search(text)) is not None:
+            self.engine_error = raised[1]
         if self.verbose:
             say(text)
         elif words.startswith(MARK):

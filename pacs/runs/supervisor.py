@@ -140,6 +140,8 @@ def supervise(
         # Only now is it certain whether the save was done.
         status, cause = launcher.ended_by_itself() or (status, cause)
     ended = {FINISHED: "finished", STOPPED: "stopped"}.get(status, "failed")
+    if ended == "failed" and console.engine_error is not None:
+        cause = states.worded(f"{cause}; vLLM: {console.engine_error}", run_dir)
     final = replace(state, state=ended, ended=states.now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
     try:
         states.write_state(run_dir, final)

@@ -50,7 +50,11 @@ def drive(run_dir: Path) -> None:
         raise RuntimeError("a long cause " * 20_000)  # several times what a pipe holds
     if what in ("log", "take"):
         fill_up(run_dir, "take" in what)
-    if what in ("raise", "full"):
+    if what == "engine":
+        print(
+            "(vLLMHttpServer pid=9) (EngineCore pid=10) ERROR 11-29 17:23:41 [core.py:1348] ValueError: of the engine"
+        )
+    if what in ("raise", "full", "engine"):
         raise RuntimeError("the cause\nand its traceback")
     if what == "hang":
         stacks.register()

@@ -59,6 +59,19 @@ def test_a_line_of_an_engine_has_two_names_before_it(said: Said) -> None:
     assert said(b"(vLLMHttpServer pid=9) (EngineCore_DP0 pid=10) pacs: here\n") == ["here"]
 
 
+def test_what_an_engine_has_raised_last_is_kept(tmp_path: Path) -> None:
+    reading, pipe = os.pipe()
+    console = Console(tmp_path, reading, (), verbose=False)
+    console.start()
+    before = b"\x1b[36m(vLLMHttpServer pid=9)\x1b[0m (EngineCore_DP0 pid=10) ERROR 11-29 17:23:41 [core.py:1348] "
+    os.write(pipe, before + b"RuntimeError: an earlier one\n" + before + b"    raise RuntimeError(\n")
+    os.write(pipe, before + b"torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB\n")
+    os.write(pipe, b"(vLLMHttpServer pid=9) ERROR 11-29 17:23:41 [async_llm.py:744] EngineDeadError: see above\n")
+    os.close(pipe)
+    console.end()
+    assert console.engine_error == "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB"
+
+
 def test_all_is_shown_on_request(said: Said) -> None:
     lines = said(OUTPUT, verbose=True)
     assert len(lines) == 7

@@ -65,6 +65,14 @@ def test_an_exception_is_the_cause(launch: Callable[..., Launched]) -> None:
     assert (state.state, state.cause) == ("failed", "RuntimeError: the cause")
 
 
+def test_what_a_vllm_engine_has_raised_is_part_of_the_cause(launch: Callable[..., Launched]) -> None:
+    one = launch("engine")
+    status, printed = one.ended()
+    assert status == FAILED
+    assert "the run failed: RuntimeError: the cause; vLLM: ValueError: of the engine\n" in printed
+    assert one.state.cause == "RuntimeError: the cause; vLLM: ValueError: of the engine"
+
+
 def test_a_cause_that_is_longer_than_a_pipe_is_bounded(launch: Callable[..., Launched]) -> None:
     one = launch("shout")
     status, printed = one.ended()

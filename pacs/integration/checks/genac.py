@@ -13,7 +13,7 @@ from pacs.integration.checks.batch import engine_problems
 from pacs.integration.checks.bounds import value_problems
 from pacs.integration.checks.critic_section import of_critic, section_problems
 from pacs.integration.checks.features import feature_problems
-from pacs.integration.checks.models import config_or_problem, named_problems, vocabulary_problems
+from pacs.integration.checks.models import config_or_problem, head_problems, named_problems, vocabulary_problems
 from pacs.integration.checks.pacs import QUANTIZED
 from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.wording import spelled, written
@@ -175,6 +175,7 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
             f"template and trace make {held}: lower genac.trace_tokens, genac.template_tokens or "
             "data.max_response_length, or choose a critic with a longer context."
         )
+    yield from head_problems(config, found, named)
     policys = tokenizer_of(config)
     if policys is None:
         return

@@ -16,6 +16,8 @@ from pacs.integration.exactness.vocabulary import other_tokens
 from pacs.verl_keys.config import longest_row
 
 OR_HUB = "name one that is there, or a Hugging Face id as Qwen/Qwen3-8B"
+#: Numbers of an attention head that vLLM computes with on a CPU. With another it starts, and dies at the first prompt.
+CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 #: Where a recipe looks for its model and problems, below outputs/ -> what is given to the program that makes them.
 MADE_BY = {
     "arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": "",
@@ -81,6 +83,9 @@ def _policy_problems(config: DictConfig) -> Iterator[str]:
         yield found
     else:
         yield from _context_problems(config, found)
+        yield from head_problems(
+            config, {**found, **(config.actor_rollout_ref.model.override_config or {})}, "@model.path="
+        )
 
 
 def named_problems(path: str, named: str, mend: str = OR_HUB, **needed: bool) -> Iterator[str]:
@@ -170,6 +175,25 @@ def _context_problems(config: DictConfig, model: Mapping[str, Any]) -> Iterator[
     if context is not None and needed > context:
         lengths = f"@data.max_prompt_length= and @data.max_response_length= make {needed} tokens"
         yield f"{lengths}, and {has}: lower the lengths, or choose a model with a longer context."
+
+
+def head_problems(config: DictConfig, model: Mapping[str, Any], named: str) -> Iterator[str]:
+    """Whether vLLM computes the attention of a model on a CPU, if it is to.
+
+    Args:
+        config: of the run.
+        model: what its config.json says.
+        named: the setting and its value.
+    """
+    text = {**model, **(model.get("text_config") or {})}
+    hidden, heads = text.get("hidden_size"), text.get("num_attention_heads")
+    if config.trainer.device != "cpu" or "kv_lora_rank" in text or not (hidden and heads):
+        return
+    if (head := text.get("head_dim") or hidden // heads) not in CPU_HEADS:
+        yield (
+            f"{named} has attention heads of {head} numbers (head_dim), with which vLLM does not compute on a CPU: "
+            f"choose a model with one of {', '.join(map(str, CPU_HEADS))}."
+        )
 
 
 def _critic_problems(config: DictConfig) -> Iterator[str]:
