@@ -2,15 +2,15 @@
 # transformers 5.10.4, torch 2.13.0: Trainer multiplies a mixture of experts' router loss, and a loss with label smoothing, by
 # the number of micro-batches.
 #
-# Guessed: the gradient of a step is that of its rows, however many micro-batches they come in. That is what num_items_in_batch
-# is for.
+# Guessed: the gradient of a step is that of its rows, however many micro-batches they come in. That is what
+# num_items_in_batch is for.
 # Seen (2026-11-29, CPU, float32; models of random weights, 8 equal rows a step, no clipping): so it is for a dense model. Its
 # cross entropy is divided by the tokens of the whole step, so Trainer no longer divides by the number of micro-batches. But
 # Qwen3-MoE, as other mixtures of experts, adds its load balancing loss to that, a mean over the micro-batch: with 8
-# micro-batches a router_aux_loss_coef of 0.001 acts as 0.008, and a run that halves the micro-batch to fit longer rows doubles
-# it. With label_smoothing_factor the whole loss is such a mean, and the gradient and the logged loss grow by the number
-# (huggingface/transformers#46731); clipping then hides it. Divide the coefficient by gradient_accumulation_steps, and smooth
-# labels only where a step is one micro-batch.
+# micro-batches a router_aux_loss_coef of 0.001 acts as 0.008, and a run that halves the micro-batch to fit longer rows
+# doubles it. With label_smoothing_factor the whole loss is such a mean, and the gradient and the logged loss grow by the
+# number (huggingface/transformers#46731); clipping then hides it. Divide the coefficient by gradient_accumulation_steps, and
+# smooth labels only where a step is one micro-batch.
 #
 #   gradient in 1, 2 and 8 micro-batches, over that in 1:
 #   dense 1.00, 1.00, 1.00
