@@ -10,9 +10,9 @@
 # grow with the square root of their number, up to 1/sqrt(1 - beta2) = 32 (after 1000 they were 22.5 and 24.2). AdamW4bit has
 # no 0 for the second moment, rounds the first to 0, and leaves the weight where it is. One spike does the same: after a
 # gradient of 1e4 in one weight of a block, the others take steps 2.6 (AdamW8bit) and 14.7 times (AdamWFp8) as large as
-# before, 400 steps later, and still growing. At 1e-2 of the largest gradient there was no error in 8 bits, and a small model
-# shows nothing: tensors of fewer than 4096 weights keep full precision. Neither a clipped norm nor a low learning rate bounds
-# such a step.
+# before, 400 steps later, and still growing. At 1e-2 of the largest gradient steps in 8 bits were right to 2 %, and a small
+# model shows nothing: tensors of fewer than 4096 weights keep full precision. Neither a clipped norm nor a low learning rate
+# bounds such a step.
 #
 #   steps of a weight with a small gradient, in learning rates, the first, 20th and 200th:
 #   AdamW: 1.0, 1.0, 1.0
