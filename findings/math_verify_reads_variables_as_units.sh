@@ -9,7 +9,7 @@
 # shows nothing. But h\pi r^2 is wrong, \pi r^2 is right, and so is v d for v t. 2 \sin t is 2. In mgh, (a+b)t and 2\,t the
 # letter stays. 3 km and 3 cm are equal. A reward by it pays for leaving the variable out; verl 0.9.1 grades so in
 # reward_score/math_verify. LatexExtractionConfig with a NormalizationConfig whose units is false keeps the letters; then
-# \text{cm} is the data's task.
+# \text{ cm} stays, too: take units out of the golds, and ask for none.
 #
 #   dropped behind 2: c, d, g, h, l, m, o, s, t
 #   \pi r^2 h: pi*r**2
