@@ -5,6 +5,7 @@ Runs in processes that can be killed (see `isolation`): sympy may take for ever 
 
 import logging
 import re
+from dataclasses import replace
 
 import sympy
 from math_verify import LatexExtractionConfig, parse
@@ -19,6 +20,9 @@ _MISREAD = re.compile(
 )
 #: Those that it carries out at once, letters and all.
 _OF_NUMBERS = re.compile(r"\\?(?:gcd|lcm|max|min|bmod)(?![a-zA-Z])")
+#: By default a last letter is taken for a unit, and dropped (findings/math_verify_reads_variables_as_units.sh).
+_LATEX = LatexExtractionConfig()
+_READ = replace(_LATEX, normalization_config=replace(_LATEX.normalization_config, units=False))
 _A_COMMAND, _LETTER = re.compile(r"\\[a-zA-Z]+(?:\{(?:gcd|lcm|max|min)\})?"), re.compile(r"[a-zA-Z]")
 
 
@@ -37,7 +41,7 @@ def carried_out(answer: str) -> str:
         raise ValueError("an operation on numbers, and letters in it")
     forms = parse(
         f"\\boxed{{{answer}}}",
-        extraction_config=[LatexExtractionConfig()],
+        extraction_config=[_READ],
         fallback_mode="no_fallback",
         parsing_timeout=None,
     )

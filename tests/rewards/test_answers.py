@@ -550,6 +550,15 @@ def test_operations_are_not_carried_out_where_they_are_misread(answer: str, gold
     assert grade(answer, gold, accept_unevaluated=True) in ("wrong", "error")
 
 
+@pytest.mark.parametrize("letter", "cdghlmost")
+def test_a_letter_behind_an_operation_is_no_unit(letter: str) -> None:
+    """math-verify would drop it (findings/math_verify_reads_variables_as_units.sh)."""
+    for operation, value in ((r"\sum_{k=1}^3 k", "6"), (r"\int_0^1 2 dx", "2"), (r"\lim_{x\to 0} (x+3)", "3")):
+        answer = f"{operation} {letter}"
+        assert grade(answer, f"{value}{letter}", accept_unevaluated=True) == "correct"
+        assert grade(answer, value, accept_unevaluated=True) == "wrong"
+
+
 def test_a_gold_answer_that_is_not_read_is_met_by_its_own_text() -> None:
     gold = r"(-\infty, 5) \text{ except } 2"
     assert verdict(r"\left(-\infty,5\right)\text{ except }2", gold) == "correct"

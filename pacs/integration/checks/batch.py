@@ -136,6 +136,11 @@ def engine_problems(config: DictConfig) -> Iterator[str]:
             f"@rollout.max_num_batched_tokens= does not hold a prompt of max_model_len={context} tokens at once, as "
             "enable_chunked_prefill=false asks for: raise it, or set that to true."
         )
+    if rollout.enable_chunked_prefill and config.trainer.device == "cpu" and config.run.rollouts.seeded:
+        yield (
+            "@rollout.enable_chunked_prefill= with @run.rollouts.seeded=: on a CPU vLLM's engine dies of a seeded "
+            "prompt that it reads in parts: leave the first out, as hardware=cpu has it, or the second."
+        )
 
 
 def cut_sampling(config: DictConfig) -> str | None:

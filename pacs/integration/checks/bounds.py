@@ -154,7 +154,10 @@ def value_problems(config: DictConfig) -> Iterator[str]:
 
 @spelled
 def coarse_moments(config: DictConfig) -> Iterator[str]:
-    """A warning where Adam's second moment cannot fall (findings/torch_bfloat16_adam_never_forgets.sh)."""
+    """A warning where Adam's second moment cannot fall, or is that of a weight's neighbours.
+
+    See findings/torch_bfloat16_adam_never_forgets.sh and findings/torchao_small_gradients_take_large_steps.sh.
+    """
     for part, section in (("actor", "fsdp_config"), *((("critic", "fsdp"),) if config.critic.enable else ())):
         engine, optim = (OmegaConf.select(config, full_name(f"{part}.{name}")) for name in (section, "optim"))
         adamw = (optim.optimizer_impl, optim.optimizer) == ("torch.optim", "AdamW")
@@ -163,6 +166,12 @@ def coarse_moments(config: DictConfig) -> Iterator[str]:
                 f"@{part}.{section}.model_dtype= with @{part}.optim.betas=: Adam's second moment is in bfloat16, too, "
                 "where a decay of so little is rounded away: after one large gradient a weight's steps stay small for "
                 "the rest of the run. Use model_dtype=fp32, or a second beta of at most 0.99."
+            )
+        if optim.optimizer_impl == "torchao.optim" and optim.optimizer.lower().endswith(("8bit", "4bit", "fp8")):
+            yield (
+                f"@{part}.optim.optimizer= of torchao: blocks of weights share the scale of their moments. One whose "
+                "gradient is far below its neighbours' takes steps of many times the learning rate, or in 4 bits none: "
+                "use torch.optim's AdamW if its moments fit."
             )
 
 

@@ -8,7 +8,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.integration.checks.batch import batch_problems, rollout_problems
 
 CONFIG = """
-trainer: {nnodes: 1, n_gpus_per_node: 4}
+trainer: {device: cuda, nnodes: 1, n_gpus_per_node: 4}
 data: {train_batch_size: 24, max_prompt_length: 100, max_response_length: 200, gen_batch_size: null}
 actor_rollout_ref:
   actor:

@@ -105,3 +105,13 @@ def test_a_second_moment_that_cannot_fall_is_warned_of() -> None:
     assert not any("rounded away" in each for each in warnings(compose_run("ppo", ["recipe=arithmetic"])[0]))
     critic = ["recipe=arithmetic", "critic.fsdp.model_dtype=bf16"]
     assert any(each.startswith("critic.fsdp.model_dtype") for each in warnings(compose_run("ppo", critic)[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "warned"), [("AdamW8bit", True), ("AdamWFp8", True), ("AdamW4bit", True), ("_AdamW", False)]
+)
+def test_moments_that_share_a_scale_are_warned_of(name: str, warned: bool) -> None:
+    """See findings/torchao_small_gradients_take_large_steps.sh; torchao itself is not asked."""
+    config, _ = compose_run("pacs", ["recipe=arithmetic"])
+    config.actor_rollout_ref.actor.optim.update({"optimizer_impl": "torchao.optim", "optimizer": name})
+    assert any("share the scale of their moments" in each for each in warnings(config)) == warned

@@ -159,6 +159,15 @@ def test_positions_that_are_enough(positions: int | None, configs: dict[str, Dic
     assert list(rollout_problems(with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": positions}))) == []
 
 
+def test_seeded_prompts_are_not_read_in_parts_on_a_cpu() -> None:
+    """Seen: torch's generators on the CPU have no offset, which vLLM sets back where a prompt is read in parts."""
+    seeded, parts = "run.rollouts.seeded=true", f"{ROLLOUT}.enable_chunked_prefill=true"
+    for given in ([seeded], [parts], []):
+        assert list(rollout_problems(compose_run("grpo", ["recipe=arithmetic", *given])[0])) == []
+    with pytest.raises(UserError, match=r"enable_chunked_prefill=true with run\.rollouts\.seeded=true"):
+        compose_run("grpo", ["recipe=arithmetic", seeded, parts])
+
+
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
     config = with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": 50000})
     (problem,) = (spell(each, config) for each in _context_problems(config, {"max_position_embeddings": 40960}))
