@@ -83,9 +83,7 @@ def _policy_problems(config: DictConfig) -> Iterator[str]:
         yield found
     else:
         yield from _context_problems(config, found)
-        yield from head_problems(
-            config, {**found, **(config.actor_rollout_ref.model.override_config or {})}, "@model.path="
-        )
+        yield from head_problems(config, found, "@model.path=")
 
 
 def named_problems(path: str, named: str, mend: str = OR_HUB, **needed: bool) -> Iterator[str]:
@@ -187,7 +185,11 @@ def head_problems(config: DictConfig, model: Mapping[str, Any], named: str) -> I
     """
     text = {**model, **(model.get("text_config") or {})}
     hidden, heads = text.get("hidden_size"), text.get("num_attention_heads")
-    if config.trainer.device != "cpu" or "kv_lora_rank" in text or not (hidden and heads):
+    if config.trainer.device != "cpu" or "kv_lora_rank" in text:
+        return
+    if not (
+        isinstance(hidden, int) and isinstance(heads, int) and heads
+    ):  # transformers refuses it, or has other names
         return
     if (head := text.get("head_dim") or hidden // heads) not in CPU_HEADS:
         yield (

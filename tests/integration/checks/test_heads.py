@@ -28,6 +28,8 @@ def test_the_heads_are_those_that_vllm_names() -> None:
         ({"head_dim": 128, "hidden_size": 96, "num_attention_heads": 6}, None),
         ({"kv_lora_rank": 8, "hidden_size": 96, "num_attention_heads": 6}, None),
         ({}, None),
+        ({"hidden_size": "many", "num_attention_heads": 6}, None),
+        ({"hidden_size": 96, "num_attention_heads": 0}, None),
     ],
 )
 def test_by_the_config_of_the_model(model: dict[str, Any], refused: int | None) -> None:
