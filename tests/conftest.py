@@ -68,9 +68,9 @@ QUICK = (
 NOT_QUICK = {
     *("tests/base/test_terminal.py", "tests/docs/test_commands.py", "tests/docs/test_keys.py"),
     *("tests/docs/test_method_example.py", "tests/metrics/test_registry.py", "tests/base/test_redaction.py"),
-    *("tests/metrics/test_components.py", "tests/rewards/test_isolation.py", "tests/rewards/test_ray.py"),
-    *("tests/rewards/test_reasoning.py", "tests/rewards/test_registry.py", "tests/rewards/test_sandbox.py"),
-    *("tests/rewards/test_seccomp.py", "tests/rewards/test_secrecy.py"),
+    *("tests/metrics/test_components.py", "tests/rewards/test_cores.py", "tests/rewards/test_isolation.py"),
+    *("tests/rewards/test_ray.py", "tests/rewards/test_reasoning.py", "tests/rewards/test_registry.py"),
+    *("tests/rewards/test_sandbox.py", "tests/rewards/test_seccomp.py", "tests/rewards/test_secrecy.py"),
 }
 
 
