@@ -162,8 +162,10 @@ def test_positions_that_are_enough(positions: int | None, configs: dict[str, Dic
 def test_seeded_prompts_are_not_read_in_parts_on_a_cpu() -> None:
     """Seen: torch's generators on the CPU have no offset, which vLLM sets back where a prompt is read in parts."""
     seeded, parts = "run.rollouts.seeded=true", f"{ROLLOUT}.enable_chunked_prefill=true"
-    for given in ([seeded], [parts], []):
-        assert list(rollout_problems(compose_run("grpo", ["recipe=arithmetic", *given])[0])) == []
+    for given, in_parts in (([seeded], False), ([parts], True), ([], True)):
+        config, _ = compose_run("grpo", ["recipe=arithmetic", *given])
+        assert config.actor_rollout_ref.rollout.enable_chunked_prefill is in_parts
+        assert list(rollout_problems(config)) == []
     with pytest.raises(UserError, match=r"enable_chunked_prefill=true with run\.rollouts\.seeded=true"):
         compose_run("grpo", ["recipe=arithmetic", seeded, parts])
 
