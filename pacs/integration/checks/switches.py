@@ -121,6 +121,11 @@ ONLY: Only = {
     "rollout.multi_turn.use_inference_chat_template": ((False,), NOT_READ),
     "rollout.multi_turn.tokenization_sanity_check_mode": (("strict",), NOT_READ),
     "rollout.multi_turn.num_repeat_rollouts": ((None,), NOT_READ),
+    "rollout.full_determinism": (
+        (False,),
+        "verl's V1 trainer gives all requests the same id with it, so that one engine gets them all; the variable "
+        "VLLM_BATCH_INVARIANT=1 and @actor.fsdp_config.full_determinism make a run on GPUs repeatable",
+    ),
     "rollout.multi_stage_wake_up": ((False,), "it is SGLang's"),
     "rollout.enable_rollout_routing_replay": ((False,), "routes are replayed by Megatron's and VeOmni's engines alone"),
     "rollout.disaggregation.enabled": ((False,), "weights and GPUs are divided among engines that prefill and decode"),

@@ -11,7 +11,7 @@ from pacs.composing import compose_run
 from pacs.integration.checks import run as checks
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.batch import rollout_problems
-from pacs.integration.checks.machine import LOGGER_PACKAGES, _package_problems
+from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
@@ -168,6 +168,16 @@ def test_seeded_prompts_are_not_read_in_parts_on_a_cpu() -> None:
         assert list(rollout_problems(config)) == []
     with pytest.raises(UserError, match=r"enable_chunked_prefill=true with run\.rollouts\.seeded=true"):
         compose_run("grpo", ["recipe=arithmetic", seeded, parts])
+
+
+def test_batch_invariance_is_refused_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seen: vLLM's batch-invariant kernels are Triton's, and its engine dies at the first response."""
+    config, _ = compose_run("grpo", ["recipe=arithmetic"])
+    monkeypatch.setenv("VLLM_BATCH_INVARIANT", "0")
+    assert list(_machine_problems(config)) == []
+    monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
+    (problem,) = _machine_problems(config)
+    assert problem.endswith("unset it.")
 
 
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
