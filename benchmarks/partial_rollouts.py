@@ -72,6 +72,9 @@ def measure(
         "actor_rollout_ref.rollout.n": RESPONSES,
         "data.max_response_length": arguments.longest,
         "++actor_rollout_ref.rollout.engine_kwargs.vllm.logits_processors": f"[{PROCESSOR}]",
+        # Padded to the longest, rows of such lengths take twice as long to train on.
+        "actor_rollout_ref.model.use_remove_padding": "true",
+        "actor_rollout_ref.actor.ppo_max_token_len_per_gpu": 2 * arguments.longest,
     }
     command = [sys.executable, "-m", "pacs", "train", *(f"{key}={value}" for key, value in settings.items())]
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | lengths

@@ -94,6 +94,16 @@ class Comparison:
         least = min((evaluation["samples"] for evaluation in evaluations), default=LARGE_K)
         return max(k for k in KS if k <= min(least, LARGE_K))
 
+    @property
+    def ks(self) -> tuple[int, ...]:
+        """The k of the pass@k that are compared: 1, and the large one where it is another."""
+        return tuple(dict.fromkeys((1, self.large_k)))
+
+    @property
+    def shown(self) -> list[str]:
+        """Their names."""
+        return [f"pass@{k}" for k in self.ks]
+
 
 def point(evaluation: Mapping[str, Any]) -> dict[str, float]:
     """The measures and the costs of one evaluation."""

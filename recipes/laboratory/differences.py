@@ -32,7 +32,7 @@ def compares(comparison: Comparison) -> list[Compare]:
         (arms[base], arms[ours], k)
         for base, names in question.against().items()
         for ours in names
-        for k in (1, comparison.large_k)
+        for k in comparison.ks
         if base in arms and ours in arms
     ]
     each = [
@@ -50,7 +50,7 @@ def _ends(arm: Compared, k: int) -> dict[int, float]:
 
 def tables(comparison: Comparison) -> dict[str, str]:
     """Arm -> the table of those that are compared with it; without those that have nothing to compare."""
-    ks = (1, comparison.large_k)
+    ks = comparison.ks
     cells: dict[str, dict[str, list[str]]] = {}
     for one in compares(comparison):
         row = cells.setdefault(one.base.name, {}).setdefault(one.ours.name, [])
@@ -87,7 +87,7 @@ def _interval(found: Difference) -> str:
 
 def choice_of_problems(comparison: Comparison) -> str:
     """The means with the interval for the choice of seeds and of problems; empty where no arm has enough seeds."""
-    ks = (1, comparison.large_k)
+    ks = comparison.ks
     rows = []
     for arm in comparison.with_runs:
         cells = [f"{b.mean:.3f} [{b.low:.3f}, {b.high:.3f}]" for k in ks if (b := _both(comparison, k, arm))]

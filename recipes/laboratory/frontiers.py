@@ -34,7 +34,7 @@ def by_rate(comparison: Comparison) -> str:
 def _both(comparison: Comparison, evaluations: Iterable[Mapping[str, Any]]) -> str:
     """pass@1 and pass@k, as far as all have the samples for it, and of how many seeds."""
     points = [point(evaluation) for evaluation in evaluations]
-    names = [name for name in ("pass@1", f"pass@{comparison.large_k}") if all(name in each for each in points)]
+    names = [name for name in comparison.shown if all(name in each for each in points)]
     if not points:
         return ABSENT
     seeds = "" if len(points) > 1 else " (one seed)"

@@ -40,10 +40,10 @@ for the choice of seeds and problems, with the same problems drawn for both arms
     "band_differences": """\
 Each arm's less {base}'s, with 95% intervals over seeds, which are not corrected for their number.""",
     "by_step": """\
-pass@1; pass@{k} on test problems after so many steps, means over seeds. Where arms differ in how many rollouts a step
+{shown} on test problems after so many steps, means over seeds. Where arms differ in how many rollouts a step
 has, steps are not equal rollouts.""",
     "frontier_by_rate": """\
-pass@1; pass@{k} at the end of the runs that tuned, on the problems that tune, means over seeds.""",
+{shown} at the end of the runs that tuned, on the problems that tune, means over seeds.""",
     "never_solved": """\
 Of the {number} problems that no run had right once in its evaluation before training ({samples} samples of each): the
 share that was right at least once in the last evaluation, and pass@1. Means over seeds.""",
@@ -99,14 +99,19 @@ def write(name: str = "", folder: Path = files.FOLDER) -> list[Path]:
                 continue  # Not begun: what is there was another question's to run.
             write_atomically(folder / f"{stem}.md", page(comparison))
             written.append(folder / f"{stem}.md")
-            if comparison.with_runs:
+            if has_frontier(comparison):
                 from recipes.laboratory.figures import frontier  # matplotlib is slow to import
 
                 write_atomically(folder / f"{stem}.png", frontier(comparison))
                 written.append(folder / f"{stem}.png")
             else:
-                (folder / f"{stem}.png").unlink(missing_ok=True)  # of runs that are no longer asked for
+                (folder / f"{stem}.png").unlink(missing_ok=True)  # of an earlier page
     return written
+
+
+def has_frontier(comparison: Comparison) -> bool:
+    """Whether there is pass@k to be drawn against pass@1."""
+    return bool(comparison.with_runs) and len(comparison.ks) > 1
 
 
 def page(comparison: Comparison) -> str:
@@ -131,22 +136,24 @@ def page(comparison: Comparison) -> str:
 
 
 def _results(comparison: Comparison) -> list[str]:
-    stem, k = f"{comparison.question.name}-{comparison.task}", comparison.large_k
-    parts = [f"![pass@{k} against pass@1]({stem}.png)"]
+    stem, shown = f"{comparison.question.name}-{comparison.task}", "; ".join(comparison.shown)
+    parts = [f"![pass@{comparison.large_k} against pass@1]({stem}.png)"] if has_frontier(comparison) else []
     count = sum(one.p is not None for one in differences.compares(comparison))
     for base, table in differences.tables(comparison).items():
         parts += _section(f"Against {base}", _of_differences(comparison.question, base, count), table)
     how = HOW_TO_READ["problems"].format(least=LEAST_FOR_BOOTSTRAP)
     parts += _section("Seeds and problems", how, differences.choice_of_problems(comparison))
-    parts += _section("The frontier by steps", HOW_TO_READ["by_step"].format(k=k), frontiers.by_step(comparison))
-    how = HOW_TO_READ["frontier_by_rate"].format(k=k)
+    parts += _section(
+        "The frontier by steps", HOW_TO_READ["by_step"].format(shown=shown), frontiers.by_step(comparison)
+    )
+    how = HOW_TO_READ["frontier_by_rate"].format(shown=shown)
     parts += _section("The frontier by learning rate", how, frontiers.by_rate(comparison))
     for level in tables.levels(comparison):
         how = HOW_TO_READ["level"].format(level=level)
         parts += _section(f"At a pass@1 of {level:g}", how, tables.at_level(comparison, level))
     fewest, at_rollouts = tables.at_rollouts(comparison)
     parts += _section(f"At {fewest:,.0f} rollouts", HOW_TO_READ["rollouts"].format(rollouts=fewest), at_rollouts)
-    for each in (1, k):
+    for each in comparison.ks:
         parts += _section(f"pass@{each} by difficulty", HOW_TO_READ["bands"], tables.by_band(comparison, each))
     base = comparison.question.baselines[0]
     how = HOW_TO_READ["band_differences"].format(base=base)

@@ -82,7 +82,7 @@ def _columns(comparison: Comparison, arms: list[str]) -> dict[str, dict[str, str
         for one in compares(comparison)
         if one.base.name == question.first_against(one.ours.name) and one.p is not None and one.p < CLEAR
     }
-    measures = ["pass@1", f"pass@{comparison.large_k}"] if bar is None else [bar[0], "pass@1"]
+    measures = comparison.shown if bar is None else [bar[0], "pass@1"]
     finals = {arm.name: arm.finals for arm in comparison.with_runs}
     columns = {
         measure: {

@@ -144,7 +144,7 @@ def at_rollouts(comparison: Comparison) -> tuple[float, str]:
     fewest = min(spent.values())
     more = [arm for arm in comparison.with_runs if spent[arm.name] > fewest]
     base = [arm for arm in comparison.with_runs if arm.name == comparison.question.baselines[0] and arm not in more]
-    shown = ("pass@1", f"pass@{comparison.large_k}", *COSTS)
+    shown = (*comparison.shown, *COSTS)
     rows = []
     for arm in [*base, *more]:
         each = [reached([point(e) for e in r["evaluations"]], "rollouts", fewest) for r in arm.runs.values()]
