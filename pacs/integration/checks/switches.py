@@ -100,6 +100,8 @@ SKIP = f"{OLD_TRAINER}; skip.rollout_tq is the V1 trainer's"
 Only = Mapping[str, tuple[tuple[object, ...], str]]
 ONLY: Only = {
     "trainer.use_v1": ((True,), "every run here is one of verl's V1 trainer"),
+    "trainer.esi_redundant_time": ((0,), OLD_TRAINER),
+    "trainer.ray_wait_register_center_timeout": ((300,), OLD_TRAINER),
     "trainer.balance_batch": ((True,), "rows are always dealt out to the ranks by their lengths"),
     "actor_rollout_ref.hybrid_engine": ((True,), "@rollout.nnodes alone says whether vLLM has GPUs of its own"),
     "actor.use_prefix_grouper": ((False,), OLD_TRAINER),
