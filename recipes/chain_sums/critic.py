@@ -1,0 +1,127 @@
+"""How much of the rewards VC-PPO's critic explains before the policy is trained, by how many responses it learned from.
+
+    python -m recipes.chain_sums.critic --start outputs/chain_sums
+    python -m recipes.chain_sums.critic --start outputs/chain_sums --responses 4096 --epochs 3
+
+The critic of the laboratory (the policy's body with a value head) learns the reward of a response at each of its
+tokens, as VC-PPO's does while the policy stands. Then it values new responses to the same problems. Prints
+1 - var(R - V) / var(R) over their tokens, all together and in each quarter of a response, beside what the problem's own
+pass rate explains.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import torch
+
+from pacs.base.arguments import positive
+from pacs.base.markdown import table
+from pacs.base.terminal import print
+from recipes.genac_arithmetic.heads import pretrained
+from recipes.laboratory.beginning import Beginning, read_beginning
+from recipes.laboratory.methods import method_named
+from recipes.laboratory.ppo import Critic
+from recipes.laboratory.rollouts import Rollouts
+from recipes.laboratory.sampling import Samples, joined
+from recipes.laboratory.settings import Settings
+
+PROMPTS, RESPONSES = 128, 8
+#: Of the new responses that decide, and of an update.
+HELD_OUT, ROWS = 1024, 64
+QUARTERS = ("all", "first quarter", "second", "third", "last")
+
+
+def answered(beginning: Beginning, count: int, seed: int) -> tuple[Samples, torch.Tensor]:
+    """At least so many responses to training problems, drawn one after the other, and their (B,) rewards."""
+    settings = Settings(method="grpo", options={}, steps=1, prompts=PROMPTS, responses=RESPONSES, lr=1e-4, seed=seed)
+    rollouts = Rollouts(beginning, settings, method_named("grpo", {}))
+    batches = [rollouts.next() for _ in range(-(-count // (PROMPTS * RESPONSES)))]
+    return joined([batch.samples for batch in batches]), torch.cat([batch.labels for batch in batches])
+
+
+def explained(values: torch.Tensor, rewards: torch.Tensor, response_mask: torch.Tensor) -> list[float]:
+    """1 - var(R - V) / var(R) over the tokens of B responses, and over those of each quarter of a response.
+
+    Args:
+        values: (B, T), of what stands before each token.
+        rewards: (B,) of the responses.
+        response_mask: (B, T) bool, a response's tokens from the first column on.
+    """
+    place = (torch.arange(values.shape[1]) + 0.5) / response_mask.sum(1, keepdim=True)
+    returns = rewards[:, None].expand_as(values)
+    parts = [response_mask, *(response_mask & (place >= k / 4) & (place < (k + 1) / 4) for k in range(4))]
+    return [1 - float((returns[part] - values[part]).var() / returns[part].var()) for part in parts]
+
+
+@torch.no_grad()
+def valued(critic: Critic, samples: Samples) -> torch.Tensor:
+    """(B, T) the critic's values of responses."""
+    width, values = samples.response_mask.shape[1], []
+    for rows in torch.arange(len(samples)).split(ROWS):
+        part = critic(samples.of(rows))
+        values.append(torch.nn.functional.pad(part, (0, width - part.shape[1])))
+    return torch.cat(values)
+
+
+def by_problem(known: Samples, rewards: torch.Tensor, samples: Samples) -> torch.Tensor:
+    """(B, T) the mean reward of the known responses to the same problem, at each token; of all, to a new one."""
+    found: dict[tuple[int, ...], list[float]] = {}
+    for prompt, reward in zip(_prompts(known), rewards.tolist(), strict=True):
+        found.setdefault(prompt, []).append(reward)
+    rates = [sum(r) / len(r) if (r := found.get(prompt)) else float(rewards.mean()) for prompt in _prompts(samples)]
+    return torch.tensor(rates)[:, None].expand(samples.response_mask.shape)
+
+
+def _prompts(samples: Samples) -> list[tuple[int, ...]]:
+    width = samples.ids.shape[1] - samples.response_mask.shape[1]
+    rows = zip(samples.ids[:, :width], samples.attention_mask[:, :width].bool(), strict=True)
+    return [tuple(ids[mask].tolist()) for ids, mask in rows]
+
+
+def measure(start: Path, numbers: Sequence[int], epochs: float, lr: float, seed: int) -> str:
+    """The table in Markdown, a line for each number of responses."""
+    torch.manual_seed(seed)
+    beginning = read_beginning(start, prompts=PROMPTS, split="probe", problems=1)
+    began = time.monotonic()
+    every, rewards = answered(beginning, max(numbers) + HELD_OUT, seed)
+    new = torch.arange(len(every) - HELD_OUT, len(every))
+    held_out, held_rewards = every.of(new), rewards[new]
+    print(f"{len(every):,} responses, {float(rewards.mean()):.3f} right, after {time.monotonic() - began:.0f} s")
+    rows = []
+    for number in numbers:
+        first, updates = torch.arange(number), max(1, round(epochs * number / ROWS))
+        known, known_rewards = every.of(first), rewards[first]
+        critic = pretrained(beginning.policy, known, known_rewards, steps=updates, responses=ROWS, lr=lr, seed=seed)
+        for name, values in (
+            (f"{updates:,} updates", valued(critic, held_out)),
+            ("pass rate", by_problem(known, known_rewards, held_out)),
+        ):
+            cells = (f"{share:.2f}" for share in explained(values, held_rewards, held_out.response_mask))
+            rows.append([f"{number:,}", name, *cells])
+        print(f"{' | '.join(rows[-2])}, after {time.monotonic() - began:.0f} s")
+    return table(["responses", "values by", *QUARTERS], rows)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(
+        prog="python -m recipes.chain_sums.critic",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--start", type=Path, required=True, help="of recipes.chain_sums.make, or of a task like it")
+    parser.add_argument(
+        "--responses", type=positive, nargs="+", default=[4096, 16384, 65536], help="to learn from (default: three)"
+    )
+    parser.add_argument("--epochs", type=float, default=1.5, help="how often each is seen (default: 1.5)")
+    parser.add_argument("--lr", type=float, default=5e-4, help="Adam's; it falls over the second half (default: 5e-4)")
+    parser.add_argument("--seed", type=int, default=0, help="of prompts, responses and order (default: 0)")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    print(measure(arguments.start, arguments.responses, arguments.epochs, arguments.lr, arguments.seed))
+
+
+if __name__ == "__main__":
+    main()
