@@ -124,7 +124,7 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         mend = f"start it on several with scripts/slurm/train.sbatch, or name a Ray cluster ({RAY_ADDRESS}=HOST:PORT)"
         yield f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: {mend}."
     if config.trainer.device == "cpu" and os.environ.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"):
-        yield "VLLM_BATCH_INVARIANT is set: its kernels are for GPUs, and vLLM's engine dies of them on a CPU: unset it."
+        yield "VLLM_BATCH_INVARIANT is set: vLLM's engine dies on a CPU of its kernels, which are for GPUs: unset it."
     if config.trainer.device == "cuda":
         import torch
 
