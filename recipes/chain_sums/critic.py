@@ -17,6 +17,7 @@ from pathlib import Path
 import torch
 
 from pacs.base.arguments import positive
+from pacs.base.errors import UserError
 from pacs.base.markdown import table
 from pacs.base.terminal import print
 from recipes.genac_arithmetic.heads import pretrained
@@ -120,7 +121,12 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0, help="of prompts, responses and order (default: 0)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    print(measure(arguments.start, arguments.responses, arguments.epochs, arguments.lr, arguments.seed))
+    if arguments.epochs <= 0 or arguments.lr <= 0:
+        parser.error("--epochs and --lr are above 0")
+    try:
+        print(measure(arguments.start, arguments.responses, arguments.epochs, arguments.lr, arguments.seed))
+    except UserError as error:
+        parser.error(str(error))
 
 
 if __name__ == "__main__":
