@@ -16,7 +16,7 @@ from pathlib import Path
 
 import torch
 
-from pacs.base.arguments import positive
+from pacs.base.arguments import positive, positive_number, whole_seed
 from pacs.base.errors import UserError
 from pacs.base.markdown import table
 from pacs.base.terminal import print
@@ -116,13 +116,11 @@ def main() -> None:
     parser.add_argument(
         "--responses", type=positive, nargs="+", default=[4096, 16384, 65536], help="to learn from (default: three)"
     )
-    parser.add_argument("--epochs", type=float, default=1.5, help="how often each is seen (default: 1.5)")
-    parser.add_argument("--lr", type=float, default=5e-4, help="Adam's; it falls over the second half (default: 5e-4)")
-    parser.add_argument("--seed", type=int, default=0, help="of prompts, responses and order (default: 0)")
+    parser.add_argument("--epochs", type=positive_number, default=1.5, help="how often each is seen (default: 1.5)")
+    parser.add_argument("--lr", type=positive_number, default=5e-4, help="Adam's; it falls over the second half (default: 5e-4)")
+    parser.add_argument("--seed", type=whole_seed, default=0, help="of prompts, responses and order (default: 0)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
-    if arguments.epochs <= 0 or arguments.lr <= 0:
-        parser.error("--epochs and --lr are above 0")
     try:
         print(measure(arguments.start, arguments.responses, arguments.epochs, arguments.lr, arguments.seed))
     except UserError as error:
