@@ -20,6 +20,7 @@ from pacs.rewards.cores import share_cores
 from pacs.runs.actor_failures import DEATHS, death_of
 from pacs.runs.clearing import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
+from pacs.runs.variables import cpu_variable_problems
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -98,7 +99,7 @@ def start_engines(
         kind: what they do with a request.
 
     Raises:
-        UserError: If there is no room for them.
+        UserError: If there is no room for them, or a variable is set with which they die.
         EngineFailure: If one cannot start.
         Stopped: If `stop` asks for the end.
     """
@@ -107,6 +108,8 @@ def start_engines(
     count = count_engines(gpus, options.tensor_parallel, options.engines)
     share_cores(engines=count, graders=1)
     has_gpu = any(gpus)
+    if not has_gpu and (problem := next(cpu_variable_problems(), None)):
+        raise UserError(problem)
     print(f"starting {count} vLLM engine{'s' if count > 1 else ''} on the {'GPUs' if has_gpu else 'CPU'}", flush=True)
     needed, free = count * options.tensor_parallel, int(ray.available_resources().get("GPU", 0))
     if has_gpu and free < needed:

@@ -28,3 +28,9 @@ def variable_problems() -> Iterator[str]:
     if "://" in (port := os.environ.get("VLLM_PORT", "")):
         effect = "vLLM takes it for a port, and Kubernetes has made it of a service called vllm"
         yield f"VLLM_PORT={port} is set: {effect}: unset VLLM_PORT."
+
+
+def cpu_variable_problems() -> Iterator[str]:
+    """A sentence for each variable that is to be unset where vLLM's engines compute on a CPU."""
+    if os.environ.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"):
+        yield "VLLM_BATCH_INVARIANT is set: vLLM's engine dies on a CPU of its kernels, which are for GPUs: unset it."

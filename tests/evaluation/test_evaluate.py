@@ -111,6 +111,16 @@ def stopped(checkpoint: Path, data: Path, tmp_path_factory: pytest.TempPathFacto
     return said
 
 
+def test_batch_invariance_is_refused_on_a_cpu(
+    checkpoint: Path, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seen: vLLM's engine dies there at the first response."""
+    monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
+    status, output = run(*command(checkpoint, data, tmp_path / "out"))
+    assert status == 2, output
+    assert "VLLM_BATCH_INVARIANT is set" in output
+
+
 @pytest.mark.long
 def test_a_dead_engine_ends_it_with_the_cause(died: dict[str, Any]) -> None:
     status, output = died["engine death"]

@@ -26,7 +26,7 @@ from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
-from pacs.runs.variables import variable_problems
+from pacs.runs.variables import cpu_variable_problems, variable_problems
 from pacs.verl_keys.config import chat_template_options
 from pacs.verl_keys.names import RAY_ADDRESS
 from pacs.verl_keys.workload import engine_gpus
@@ -123,8 +123,8 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
     if config.trainer.nnodes > 1:
         mend = f"start it on several with scripts/slurm/train.sbatch, or name a Ray cluster ({RAY_ADDRESS}=HOST:PORT)"
         yield f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: {mend}."
-    if config.trainer.device == "cpu" and os.environ.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"):
-        yield "VLLM_BATCH_INVARIANT is set: vLLM's engine dies on a CPU of its kernels, which are for GPUs: unset it."
+    if config.trainer.device == "cpu":
+        yield from cpu_variable_problems()
     if config.trainer.device == "cuda":
         import torch
 
