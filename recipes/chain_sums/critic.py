@@ -117,7 +117,7 @@ def main() -> None:
         "--responses", type=positive, nargs="+", default=[4096, 16384, 65536], help="to learn from (default: three)"
     )
     parser.add_argument("--epochs", type=positive_number, default=1.5, help="how often each is seen (default: 1.5)")
-    parser.add_argument("--lr", type=positive_number, default=5e-4, help="Adam's, falling in the second half (default: 5e-4)")
+    parser.add_argument("--lr", type=positive_number, default=5e-4, help="falls in the second half (default: 5e-4)")
     parser.add_argument("--seed", type=whole_seed, default=0, help="of prompts, responses and order (default: 0)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
