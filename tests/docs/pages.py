@@ -13,6 +13,8 @@ from markdown_it.token import Token
 ROOT = Path(__file__).parents[2]
 #: Fenced blocks whose lines are commands.
 SHELL = ("bash", "sh")
+#: A loop of the shell on one line: what varies, its values, a command.
+LOOP = re.compile(r"for (\w+) in (.+?); do (.+); done")
 
 
 @dataclass(frozen=True)
@@ -37,20 +39,26 @@ class Page:
 
     @property
     def commands(self) -> list[str]:
-        """The lines of the shell's blocks, continued ones joined, without comments."""
+        """The lines of the shell's blocks, continued ones joined, without comments; of a loop the command of each."""
         lines = [
             line
             for language, content in self.blocks
             if language in SHELL
             for line in content.replace("\\\n", " ").splitlines()
         ]
-        return [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        given = [line.strip() for line in lines if line.strip() and not line.startswith("#")]
+        return [command for line in given for command in _each(line)]
 
     @property
     def words(self) -> list[str]:
         """All that is given as code, cut at white space, without the punctuation around it."""
         code = [*self.spans, *(content for _, content in self.blocks)]
         return [word.strip("(),;:|'\"`") for text in code for word in text.split()]
+
+
+def _each(line: str) -> list[str]:
+    loop = LOOP.fullmatch(line)
+    return [loop[3].replace(f"${loop[1]}", value) for value in loop[2].split()] if loop else [line]
 
 
 def _walk(tokens: list[Token]) -> Iterator[Token]:
