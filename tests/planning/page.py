@@ -27,15 +27,15 @@ the paper's 120 steps (4B) and 320 (8B).
 MEASURED_HEAD = """\
 ### Measured rates
 
-On one GPU. tokens/s counts generated tokens in generation, and prompts too in passes and updates. A
-plan for the same GPU and a model of at most 1.5 times or at least 2/3 of the size scales the
-formulas' times by the mean measured ratio. Add measurements to `pacs/planning/measured.py`.
+On one GPU. tokens/s counts generated tokens in generation, and prompts too in passes and updates. For the same GPU
+and a model of 2/3 to 1.5 times the size, a plan scales the formulas' times by the mean measured ratio. Add
+measurements to `pacs/planning/measured.py`.
 """
 ASSUMED = """\
 ## What is assumed
 
-By their names in `pacs/planning/assumptions.py`. GPUs follow NVIDIA's data sheets; their memory is
-what torch reports. `hardware=` selects one by its name.
+By their names in `pacs/planning/assumptions.py`. GPUs are selected by `hardware=`, and follow NVIDIA's data sheets;
+their memory is what torch reports.
 """
 
 
