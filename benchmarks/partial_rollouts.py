@@ -2,6 +2,7 @@
 
     python benchmarks/partial_rollouts.py                   # ahead 0.5 and 1, and waiting for every response
     python benchmarks/partial_rollouts.py --ahead 0.25 0.5 --median 32 --longest 512
+    python benchmarks/partial_rollouts.py --apart           # ahead 1 with an engine apart from training, too
 
 Real runs of `pacs train`, Ray, vLLM and FSDP2, of the arithmetic recipe's model, in turns. Lengths are log-normal, in
 vLLM, whatever the policy would write (`benchmarks/lengths.py`): rewards mean nothing here. Prints medians over the
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -29,6 +31,16 @@ RESPONSES = 8
 #: Steps at the beginning that are not counted: the first ones compile, and have nothing from before.
 FIRST = 2
 PROCESSOR = "benchmarks.lengths:LogNormalLengths"
+
+
+class Way(NamedTuple):
+    """How responses are sampled: prompts ahead, in steps (None waits for all), and whether by an engine apart."""
+
+    ahead: float | None
+    apart: bool = False
+
+    def __str__(self) -> str:
+        return "waits for all" if self.ahead is None else f"ahead {self.ahead}{', apart' * self.apart}"
 
 
 def make_task(folder: Path) -> tuple[int, int]:
@@ -48,7 +60,7 @@ def make_task(folder: Path) -> tuple[int, int]:
 
 
 def measure(
-    task: Path, folder: Path, ahead: float | None, arguments: argparse.Namespace, lengths: dict[str, str]
+    task: Path, folder: Path, way: Way, arguments: argparse.Namespace, lengths: dict[str, str]
 ) -> dict[str, float]:
     """One run; samples a minute, and means over its counted steps.
 
@@ -62,7 +74,8 @@ def measure(
         "data.train_files": task / "data.parquet",
         "data.val_files": task / "data.parquet",
         "run.dir": folder,
-        "run.rollouts.partial.ahead": "null" if ahead is None else ahead,
+        "run.rollouts.partial.ahead": "null" if way.ahead is None else way.ahead,
+        "actor_rollout_ref.rollout.nnodes": int(way.apart),
         "trainer.total_training_steps": arguments.steps,
         "trainer.val_before_train": "false",
         "trainer.test_freq": -1,
@@ -102,6 +115,9 @@ def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--ahead", type=float, nargs="+", default=[0.5, 1.0], help="run.rollouts.partial.ahead")
+    parser.add_argument(
+        "--apart", action="store_true", help="also ahead 1, with vLLM beside the training (rollout.nnodes)"
+    )
     parser.add_argument("--prompts", type=positive, default=16, help="prompts a step, of 8 responses each")
     parser.add_argument("--median", type=positive, default=64, help="of the lengths, in tokens")
     parser.add_argument("--longest", type=positive, default=512, help="tokens; the longest of a step, about")
@@ -113,8 +129,9 @@ def main() -> None:
     # The expected longest of a step's responses is that of so many normal draws.
     of_longest = statistics.NormalDist().inv_cdf(1 - 1 / (arguments.prompts * RESPONSES))
     spread = math.log(arguments.longest / arguments.median) / of_longest
-    ways = [None, *arguments.ahead]
-    found: dict[float | None, list[dict[str, float]]] = {way: [] for way in ways}
+    waits = Way(None)
+    ways = [waits, *map(Way, arguments.ahead), *[Way(1.0, apart=True)] * arguments.apart]
+    found: dict[Way, list[dict[str, float]]] = {way: [] for way in ways}
     from benchmarks.lengths import setting
 
     with tempfile.TemporaryDirectory(prefix="partial-") as name:
@@ -122,17 +139,15 @@ def main() -> None:
         lengths = setting(arguments.median, arguments.longest, spread, *make_task(task))
         for number in range(arguments.rounds):
             for way in ways:
-                found[way].append(measure(task, task / f"run-{number}-{way}", way, arguments, lengths))
-                print(f"round {number + 1}, ahead {way}: {found[way][-1]}", file=sys.stderr, flush=True)
-    base = statistics.median(run["samples/min"] for run in found[None])
+                found[way].append(measure(task, task / f"run-{number}-{ways.index(way)}", way, arguments, lengths))
+                print(f"round {number + 1}, {way}: {found[way][-1]}", file=sys.stderr, flush=True)
+    base = statistics.median(run["samples/min"] for run in found[waits])
     rows = []
     for way, runs in found.items():
         medians = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         cells = [f"{medians[key]:.2f}" for key in medians]
-        rows.append(
-            ["waits for all" if way is None else f"ahead {way}", *cells, f"{medians['samples/min'] / base:.2f}"]
-        )
-    print(format_table(["", *found[None][0], "ratio"], rows))
+        rows.append([str(way), *cells, f"{medians['samples/min'] / base:.2f}"])
+    print(format_table(["", *found[waits][0], "ratio"], rows))
 
 
 if __name__ == "__main__":
