@@ -114,7 +114,7 @@ def measure(
 def main() -> None:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--ahead", type=float, nargs="+", default=[0.5, 1.0], help="run.rollouts.partial.ahead")
+    parser.add_argument("--ahead", type=float, nargs="*", default=[0.5, 1.0], help="run.rollouts.partial.ahead")
     parser.add_argument(
         "--apart", action="store_true", help="also ahead 1, with vLLM beside the training (rollout.nnodes)"
     )
