@@ -15,7 +15,7 @@ import pytest
 from pacs.runs.state import read_progress
 from tests.integration.real_run import RealRun, Start, command_of
 
-#: On 2 busy cores a step takes about a second.
+#: On 2 cores a step takes about a second.
 pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.timeout(2400)]
 
 FIRST, STEPS, WINDOW = 20, 400, 20
@@ -176,5 +176,5 @@ def test_the_queue_and_the_object_store_hold_a_step(run: RealRun, held: Held) ->
     assert len(looks) > STEPS // WINDOW
     assert max(look["rows"] for look in looks) <= 2 * GROUPS * RESPONSES  # of a step, and of the next or a validation
     early, late = looks[: len(looks) // 2], looks[len(looks) // 2 :]
-    for what in ("objects", "bytes"):
-        assert median(look[what] for look in late) <= median(look[what] for look in early), (what, looks)
+    for what in ("objects", "bytes"):  # pickled texts, whose lengths vary
+        assert median(look[what] for look in late) <= 1.005 * median(look[what] for look in early), (what, looks)
