@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import tomllib
 from importlib import metadata
 from pathlib import Path
 
@@ -19,7 +20,15 @@ def locked() -> dict[str, str]:
     return {canonicalize_name(name): version for name, version in pins}
 
 
-@pytest.mark.parametrize("extra", ["vllm", "verl-core", "flash-attn-cu130torch211"])
+@pytest.mark.parametrize("extra", ["", "gpu", "dev", "diversity"])
+def test_the_lock_has_what_the_project_asks_for(extra: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = map(Requirement, project["optional-dependencies"][extra] if extra else project["dependencies"])
+    pins = locked()
+    assert [str(r) for r in asked if not r.specifier.contains(pins.get(canonicalize_name(r.name), "0"))] == []
+
+
+@pytest.mark.parametrize("extra", ["vllm", "verl-core", "cupy-cu130", "flash-attn-cu130torch211"])
 def test_the_lock_has_what_verl_asks_for(extra: str) -> None:
     asked = [Requirement(line) for line in metadata.requires("verl") or []]
     asked = [r for r in asked if r.marker is not None and r.marker.evaluate({"extra": extra})]

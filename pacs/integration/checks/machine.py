@@ -139,7 +139,7 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         if apart and importlib.util.find_spec("cupy") is None:
             yield (
                 "actor_rollout_ref.rollout.nnodes (vLLM on GPUs of its own): verl sends weights there by the package "
-                "cupy, which is not installed: pip install cupy-cuda12x, or leave it out."
+                "cupy, which is not installed: pip install cupy-cuda13x==14.0.1, or leave it out."
             )
         more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
         if wanted <= found < wanted + more:
