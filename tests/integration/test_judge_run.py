@@ -13,8 +13,10 @@ from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.integration.real_run import REPEATABLE, RealRun, equal
 from tests.metrics.page import find
 
-#: A run takes a minute or two.
-pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group")]
+#: A run takes a minute or two, on a busy machine ten.
+pytestmark = [
+    pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1800)
+]  # fmt: skip
 
 STEPS = 4
 CLEAR, SHORT = (
