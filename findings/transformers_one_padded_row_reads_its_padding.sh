@@ -110,4 +110,8 @@ names = list(FAMILIES)
 seen = {(True, True): names[:4], (True, False): names[4:12], (False, False): names[12:]}
 sys.exit(lines != seen or not all(right[2] for right in found.values()))
 PYTHON
-OMP_NUM_THREADS=1 "$folder/venv/bin/python" "$folder/rows.py" 2>"$folder/errors" || { code=$?; tail -3 "$folder/errors"; exit "$code"; }
+OMP_NUM_THREADS=1 "$folder/venv/bin/python" "$folder/rows.py" 2>"$folder/errors" || {
+  code=$?
+  tail -3 "$folder/errors"
+  exit "$code"
+}
