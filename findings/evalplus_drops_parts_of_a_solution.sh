@@ -33,7 +33,8 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check tree-sitter==0.26.1 tree-sitter-python==0.25.0 tqdm termcolor
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
+  tree-sitter==0.26.1 tree-sitter-python==0.25.0 tqdm termcolor
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps evalplus==0.3.1
 cat >"$folder/solutions.py" <<'PYTHON'
 import sys

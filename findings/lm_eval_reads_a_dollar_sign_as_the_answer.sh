@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# lm-eval 0.4.13: GSM8K's flexible-extract takes "$." for a number: $\boxed{18}$. at the end of a response is wrong. Its strict
-# filter reads "The answer is 18" as 1.
+# lm-eval 0.4.13: GSM8K's flexible-extract takes "$." for a number: a response that ends in $\boxed{18}$. is wrong. Its
+# strict filter reads "The answer is 18" as 1.
 #
 # Guessed: flexible-extract compares the last number of a response with the gold, whatever surrounds it; the strict filter
 # wants the sentence of its examples, and finds the number or nothing.
@@ -85,4 +85,8 @@ for name, sides in CASES.items():
 print(f"read as {read}: The answer is 18")
 sys.exit(not (same and read == "1"))
 PYTHON
-"$folder/venv/bin/python" "$folder/layouts.py" "$folder" 2>"$folder/errors" || { code=$?; tail -3 "$folder/errors"; exit "$code"; }
+"$folder/venv/bin/python" "$folder/layouts.py" "$folder" 2>"$folder/errors" || {
+  code=$?
+  tail -3 "$folder/errors"
+  exit "$code"
+}

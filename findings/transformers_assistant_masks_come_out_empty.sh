@@ -4,8 +4,8 @@
 #
 # Guessed: the mask marks the tokens of the assistants' turns ({% generation %} in the template) that are in the row, however
 # it was cut and whichever tokenizer made it.
-# Seen (2026-11-30, transformers 5.10.4, tokenizers 0.22.2; tokenizers of words and bytes made here): each turn is found by its
-# first character. If no token has that character, this turn and all later ones are left out. So a cut from the left in the
+# Seen (2026-11-30, transformers 5.10.4, tokenizers 0.22.2; tokenizers made here): each turn is found by its first
+# character. If no token has that character, this turn and all later ones are left out. So a cut from the left in the
 # first of two answers leaves no answer, though the second is there in full; only a cut that ends before the first answer is
 # right. With trim_offsets, the default of tokenizers' ByteLevel processor, no token has the space before a word: where turns
 # begin with one, nothing is marked at all. And if no token has the last character, all that follows is marked, questions
@@ -112,4 +112,8 @@ for what, (found, _) in CASES.items():
     print(f"{what}: {found} marked")
 sys.exit(any(found != seen for found, seen in CASES.values()))
 PYTHON
-"$folder/venv/bin/python" "$folder/masks.py" 2>"$folder/errors" || { code=$?; tail -3 "$folder/errors"; exit "$code"; }
+"$folder/venv/bin/python" "$folder/masks.py" 2>"$folder/errors" || {
+  code=$?
+  tail -3 "$folder/errors"
+  exit "$code"
+}

@@ -24,7 +24,8 @@ set -euo pipefail
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check transformers==5.10.4 torch==2.13.0 numpy==2.3.5 psutil==7.2.2
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check \
+  transformers==5.10.4 torch==2.13.0 numpy==2.3.5 psutil==7.2.2
 export HF_HOME=$folder/home
 cat >"$folder/windows.py" <<'PYTHON'
 import logging
