@@ -5,16 +5,20 @@
 # not raise.
 # Seen (2026-11-30, torch 2.13.0, gloo, 2 CPU processes, 4 rows of 2, sharded by row): the value is right, the gradient of
 # mse_loss, huber_loss, smooth_l1_loss, soft_margin_loss and binary_cross_entropy is twice the right one: each rank divides by
-# the numbers of its own shard, and not by all. (a - b).square().mean() is right, and so are l1_loss, kl_div,
-# binary_cross_entropy_with_logits and mse_loss with reduction="sum". So a penalty mse_loss(weight, initial_weight) on sharded
-# weights grows with the number of ranks, and what is logged does not show it. If the ranks do not divide the rows, the value
-# is wrong, too: the mean of the ranks' means, where mean() is right. Write the mean out.
+# the numbers of its own shard, and not by all. (a - b).square().mean() is right, and so are l1_loss, kl_div and mse_loss with
+# reduction="sum". If the ranks do not divide the rows, the value of the five losses is wrong, too, and so is that of
+# binary_cross_entropy_with_logits: the mean of the ranks' means, where mean() is right. So a penalty
+# mse_loss(weight, initial_weight) on sharded weights pulls twice as hard on two ranks, and what is logged does not show it.
+# Write the mean out.
 #
 #   gradient over that of whole tensors, 4 rows; value over that of whole tensors, 4 and 5 rows:
 #   mse_loss: 2.00; 1.00 and 0.92
 #   huber_loss: 2.00; 1.00 and 0.93
 #   smooth_l1_loss: 2.00; 1.00 and 0.93
 #   binary_cross_entropy: 2.00; 1.00 and 0.98
+#   soft_margin_loss: 2.00; 1.00 and 0.96
+#   binary_cross_entropy_with_logits: 1.00; 1.00 and 0.98
+#   kl_div: 1.00; 1.00 and 1.00
 #   l1_loss: 1.00; 1.00 and 1.00
 #   (a - b).square().mean(): 1.00; 1.00 and 1.00
 #   mse_loss, sum: 1.00; 1.00 and 1.00
@@ -43,6 +47,9 @@ LOSSES = {
     "huber_loss": F.huber_loss,
     "smooth_l1_loss": F.smooth_l1_loss,
     "binary_cross_entropy": lambda a, b: F.binary_cross_entropy(a.sigmoid(), b.sigmoid()),
+    "soft_margin_loss": lambda a, b: F.soft_margin_loss(a, b.sign()),
+    "binary_cross_entropy_with_logits": lambda a, b: F.binary_cross_entropy_with_logits(a, b.sigmoid()),
+    "kl_div": lambda a, b: F.kl_div(a.log_softmax(-1), b.softmax(-1)),
     "l1_loss": F.l1_loss,
     "(a - b).square().mean()": lambda a, b: (a - b).square().mean(),
     "mse_loss, sum": lambda a, b: F.mse_loss(a, b, reduction="sum"),
@@ -86,6 +93,9 @@ mse_loss: 2.00; 1.00 and 0.92
 huber_loss: 2.00; 1.00 and 0.93
 smooth_l1_loss: 2.00; 1.00 and 0.93
 binary_cross_entropy: 2.00; 1.00 and 0.98
+soft_margin_loss: 2.00; 1.00 and 0.96
+binary_cross_entropy_with_logits: 1.00; 1.00 and 0.98
+kl_div: 1.00; 1.00 and 1.00
 l1_loss: 1.00; 1.00 and 1.00
 (a - b).square().mean(): 1.00; 1.00 and 1.00
 mse_loss, sum: 1.00; 1.00 and 1.00"""

@@ -176,5 +176,6 @@ def test_the_queue_and_the_object_store_hold_a_step(run: RealRun, held: Held) ->
     assert len(looks) > STEPS // WINDOW
     assert max(look["rows"] for look in looks) <= 2 * GROUPS * RESPONSES  # of a step, and of the next or a validation
     early, late = looks[: len(looks) // 2], looks[len(looks) // 2 :]
-    for what in ("objects", "bytes"):  # pickled texts, whose lengths vary
-        assert median(look[what] for look in late) <= 1.005 * median(look[what] for look in early), (what, looks)
+    # The bytes are pickled texts, whose lengths vary by more than .5%.
+    for what, noise in {"objects": 1, "bytes": 1.005}.items():
+        assert median(look[what] for look in late) <= noise * median(look[what] for look in early), (what, looks)
