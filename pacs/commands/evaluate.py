@@ -80,7 +80,7 @@ def add_sampling(group: argparse._ArgumentGroup, default: Sampling = DEFAULT) ->
         add(option, type=kind, default=value, metavar=metavar, help=f"{about}default: {value}")
     add("--no-thinking", dest="thinking", action="store_false", help="set the chat template's enable_thinking=false")
     add_reasoning(group)
-    add("--token-entropy", action="store_true", help="record the entropy of each response's tokens")
+    add("--token-entropy", action="store_true", help="record the mean -log p of each response's tokens")
     add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
 
 

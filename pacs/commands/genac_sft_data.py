@@ -7,10 +7,11 @@ The key comes from the environment variable that --key-variable names; if that i
 repeated when a server is busy or fails. Repeating the command resumes it: no state is asked about twice. Ctrl-C and
 SIGTERM wait for pending answers and keep them.
 
-Writes DIR/traces.jsonl, each answer as soon as it is there, and DIR/train.parquet, those that end in a score: `prompt`
-is the question as the critic reads it in training, plain text, and `response` the trace. With --chat `messages` has
-both as a conversation in their place, for a critic that `pacs genac value-bench --chat` asks; `pacs train` asks no
-critic so. Says how many could not be read. Exit status: 0 done, 1 the server failed, 2 refused, 75 stopped on request.
+The command writes each answer to DIR/traces.jsonl as soon as it is there, and those that end in a score to
+DIR/train.parquet: `prompt` is the question as the critic reads it in training, plain text, and `response` the trace.
+With --chat, one column `messages` has both as a conversation. Such a critic can be asked by `pacs genac value-bench
+--chat`, and not by `pacs train`. At the end the command says how many answers have no score.
+Exit status: 0 done, 1 the server failed, 2 refused, 75 stopped on request.
 
 examples:
   pacs evaluate Qwen/Qwen3-8B-Base --tasks held=data/held/train.parquet --samples 1 --temperature 1 --top-p 1 --out held

@@ -12,15 +12,15 @@ Written by `bash scripts/mutants.sh`, not by hand. Each row of the table is a bu
 of the code; then the tests nearest to it were run (quick ones only: none that starts Ray or several processes).
 {caught} of {all} bugs were caught.
 
-- The bugs are in `tests/mutants/`, one file a part of the code: what is changed, what it would do to a run, and which
-  tests should see it. `tests/test_mutants.py`, which CI runs, fails as soon as one no longer fits the code. The run
-  itself is not part of CI.
-- The tests are run without a bug first. A result is kept as soon as it is there (`tests/mutants/results.json`) and
-  holds until the bug, its file or its tests change, so that a run that was cut off goes on, and one after a change is
-  short. `bash scripts/mutants.sh --only NAME` runs one bug.
-- Why a planted list, and not every change that a tool such as mutmut makes by itself: each change costs a run of
-  seconds to a minute (importing verl alone takes ten seconds), and thousands of them would take days; most are caught
-  at once or change nothing. The list has what others have got wrong and what a reader would miss.
+- The bugs are in `tests/mutants/`, a file for each part of the code: what is changed, what it would do to a run, and
+  which tests should see it. CI does not run them. `tests/test_mutants.py`, which CI runs, fails as soon as a bug no
+  longer fits the code.
+- The tests are first run without a bug. A result is kept at once (`tests/mutants/results.json`), and holds until the
+  bug, its file or its tests change: an interrupted run goes on, and a run after a change is short.
+  `bash scripts/mutants.sh --only NAME` runs one bug.
+- The bugs were chosen by hand: what others have got wrong, and what a reader would miss. A tool such as mutmut would
+  plant thousands, each with a run of seconds to a minute (importing verl alone takes ten seconds). Most would be caught
+  at once or change nothing.
 """
 SURVIVORS = """
 ## Not caught by a quick test
