@@ -91,7 +91,7 @@ def add_asking(group: argparse._ActionsContainer) -> None:
     first, *others = TEMPLATES
     about = f"a file with {{problem}} and {{partial_solution}}, or one of {', '.join(others)} (default: {first})"
     add("--template", default=first, metavar="NAME|FILE", help=about)
-    add("--model-size", required=True, type=name, metavar="SIZE", help="size of the actor, for the template, such as 8B")
+    add("--model-size", required=True, type=name, metavar="SIZE", help="size of the actor for the template, such as 8B")
     about = "success rate of the actor, for the template (default: of its responses to the task)"
     add("--success-rate", type=RATE, metavar="SHARE", help=about)
 
