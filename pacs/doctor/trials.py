@@ -7,7 +7,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from pacs.planning.devices import GPUS, Device
 from pacs.verl_keys import config as keys
 
 #: Seconds in which the weights must be there and have been tried.
-LIMIT_SECONDS = 1800.0
+LAYOUT_SECONDS = 1800.0
 
 
 def check_layout(config: DictConfig) -> Iterator[Finding]:
@@ -34,7 +35,7 @@ def check_layout(config: DictConfig) -> Iterator[Finding]:
         said = _run(config, ranks)
     except subprocess.TimeoutExpired:
         mend = "load the model on one GPU alone to see where it hangs, or leave this out (--no-probe)"
-        yield Finding(name, "fail", f"the policy was not built and tried within {LIMIT_SECONDS:.0f} s", mend)
+        yield Finding(name, "fail", f"the policy was not built and tried within {LAYOUT_SECONDS:.0f} s", mend)
         return
     if isinstance(said, dict):
         yield Finding(name, "ok", f"as laid out for {ranks} ranks they are those of each sequence alone")
@@ -56,32 +57,51 @@ def _run(config: DictConfig, ranks: int) -> str | dict[str, float]:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
         free.close()
-        started = []
-        for rank in range(ranks):
-            variables = {"RANK": rank, "WORLD_SIZE": ranks, "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
+        command = [sys.executable, "-m", "pacs.integration.preflight.process", str(file)]
+        logs, started = [Path(folder) / f"rank_{rank}.log" for rank in range(ranks)], []
+        for rank, log in enumerate(logs):
+            variables = {"RANK": str(rank), "WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": port}
             if keys.device(config) == "cuda":
                 # As Ray gives each worker its own.
-                variables |= {"CUDA_VISIBLE_DEVICES": rank, "LOCAL_RANK": 0}
-            command = [sys.executable, "-m", "pacs.integration.preflight.process", str(file)]
-            environment = os.environ | {key: str(value) for key, value in variables.items()}
-            log = Path(folder) / f"rank_{rank}.log"
+                variables |= {"CUDA_VISIBLE_DEVICES": gpu_of(rank), "LOCAL_RANK": "0"}
             with log.open("w") as said, log.with_suffix(".out").open("w") as measured:
-                started.append((subprocess.Popen(command, env=environment, stdout=measured, stderr=said), log))
-        try:
-            for process, _ in started:
-                process.wait(timeout=LIMIT_SECONDS)
-        finally:
-            for process, _ in started:
-                process.kill()
-        failed = [log.read_text().strip().splitlines() for process, log in started if process.returncode]
-        if failed:
-            return (failed[0] or ["a rank ended without a word"])[-1]
-        found: dict[str, float] = json.loads((Path(folder) / "rank_0.out").read_text().splitlines()[-1])
+                started.append(subprocess.Popen(command, env=os.environ | variables, stdout=measured, stderr=said))
+        failed = first_to_fail(started, LAYOUT_SECONDS)
+        if failed is not None:
+            return last_line(logs[failed].read_text(), f"rank {failed} ended without a word")
+        found: dict[str, float] = json.loads(logs[0].with_suffix(".out").read_text().splitlines()[-1])
         return found
 
 
-#: Seconds after which a rank hangs; CUDA and NCCL start in some tens.
-LIMIT_SECONDS = 300.0
+def gpu_of(rank: int) -> str:
+    """A rank's GPU: of those that CUDA_VISIBLE_DEVICES names, or of all."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return str(rank) if named is None else named.split(",")[rank].strip()
+
+
+def first_to_fail(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> int | None:
+    """The number of the process that fails first; None if all end well.
+
+    The others are ended then: over NCCL they would wait for it without end.
+
+    Raises:
+        TimeoutExpired: some still ran; they are ended.
+    """
+    end = time.monotonic() + seconds
+    try:
+        while None in (states := [process.poll() for process in processes]) and not any(states):
+            if time.monotonic() > end:
+                raise subprocess.TimeoutExpired(processes[0].args, seconds)
+            time.sleep(0.1)
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+    return next((i for i, state in enumerate(states) if state), None)
+
+
+#: Seconds after which a rank of the ten-second test hangs; CUDA and NCCL start in some tens.
+SPEED_SECONDS = 300.0
 #: A GPU below this share of the data sheet, or of the median of its neighbours, is slow.
 LEAST_OF_SHEET, LEAST_OF_MEDIAN = 0.5, 0.85
 #: NCCL over NVLink below this share of the data sheet is not going over NVLink.
@@ -113,7 +133,7 @@ def measure(device: str, ranks: int) -> list[dict[str, Any]]:
     """
     with tempfile.TemporaryDirectory(prefix="pacs-doctor-") as folder:
         command = [sys.executable, "-m", "pacs.doctor.speed", folder, str(ranks), device]
-        run = answer_of(command, LIMIT_SECONDS)
+        run = answer_of(command, SPEED_SECONDS)
         if run.returncode:
             raise OSError(last_line(run.stderr, f"status {run.returncode}"))
         return [json.loads((Path(folder) / f"rank_{rank}.json").read_text()) for rank in range(ranks)]
