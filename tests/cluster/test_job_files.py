@@ -29,6 +29,8 @@ def test_kuberay_s_job_starts_a_run_of_its_own_size() -> None:
     assert {group["replicas"], group["minReplicas"], group["maxReplicas"]} == {config.trainer.nnodes}
     assert config.ray_kwargs.ray_init.address == "auto"
     assert config.run.dir == "/shared/outputs/pacs/qwen3_8b-pacs"
+    # The image has no data.
+    assert {file.split("/data/")[0] for file in (config.data.train_files, config.data.val_files)} == {"/shared"}
     pods = [job["spec"]["rayClusterSpec"]["headGroupSpec"]["template"], group["template"]]
     for pod in pods:
         (container,) = pod["spec"]["containers"]
