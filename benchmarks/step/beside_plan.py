@@ -37,11 +37,12 @@ def overrides(settings: dict[str, Any], model: Path) -> list[str]:
     ]
     if settings["head"] != "model":
         run.append(f"{policy}.fused_kernel_options.impl_backend={settings['head']}")
-    if settings["device"] == "cuda":
+    if settings["device"] == "cuda" or settings.get("as_on_a_gpu"):
         run.append(f"{actor}.fsdp_config.model_dtype=bf16")
     if settings.get("as_on_a_gpu"):
-        run += [f"{actor}.fsdp_config.{key}=bf16" for key in ("model_dtype", "mixed_precision.param_dtype")]
-        run += [f"{policy}.enable_gradient_checkpointing=true"]
+        # The CPU's config says float32; on GPUs the key is not there, and verl takes bf16.
+        run.append(f"++{actor}.fsdp_config.mixed_precision.param_dtype=bf16")
+        run.append(f"{policy}.enable_gradient_checkpointing=true")
     return run
 
 

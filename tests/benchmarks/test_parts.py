@@ -13,6 +13,7 @@ from benchmarks.step.report import Bar, memory_bars, seconds, step_ratios, timin
 from benchmarks.step.rollouts import Rollouts, pad_responses, random_prompts, random_rollouts, response_lengths
 from benchmarks.step.settings import LONGEST, SHAPES, Settings
 from benchmarks.table import format_table
+from pacs.composing import compose_run
 
 ROOT = Path(__file__).parents[2]
 # benchmarks.step is the folder beside it.
@@ -158,6 +159,15 @@ def test_without_vllm_the_rollouts_are_random_ones(
         step.parse([])
     assert "--no-generation" in capsys.readouterr().err
     assert step.parse(["--no-generation"]).no_generation
+
+
+@pytest.mark.parametrize("compared", [False, True])
+def test_a_step_on_a_gpu_can_be_composed(compared: bool) -> None:
+    sizes = {"prompts": 8, "responses": 8, "prompt_tokens": 256, "response_tokens": 2048}
+    about = {"device": "cuda", "head": "triton", "attention": "sdpa", "as_on_a_gpu": compared}
+    config, hardware = compose_run("pacs_paper", beside_plan.overrides(about | sizes, Path("model")))
+    assert hardware == "h200x8"
+    assert config.actor_rollout_ref.actor.fsdp_config.model_dtype == "bf16"
 
 
 def test_out_of_memory_is_a_result_beside_the_plan() -> None:
