@@ -57,6 +57,8 @@ def test_skypilot_s_task_starts_a_run_of_its_own_size() -> None:
     assert words[9] == "--"
     config = compose_run("pacs", words[10:])[0]
     assert (config.trainer.nnodes, config.run.dir) == (2, "/shared/outputs/pacs/qwen3_8b-pacs")
+    # A bucket, which `file_mounts` would be, takes no appends.
+    assert (list(task["volumes"]), "file_mounts" in task) == (["/shared"], False)
 
 
 @pytest.mark.long
