@@ -27,7 +27,7 @@ from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import cpu_variable_problems, variable_problems
-from pacs.verl_keys.config import chat_template_options
+from pacs.verl_keys.config import attention, chat_template_options
 from pacs.verl_keys.names import RAY_ADDRESS
 from pacs.verl_keys.workload import engine_gpus
 
@@ -151,6 +151,19 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
             why = "" if torch.version.cuda else f" (the PyTorch of this environment, {sys.prefix}, is a CPU build)"
             mend = "run on a machine that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu"
             yield f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs{why}: lower it, {mend}."
+        else:
+            yield from kernel_problems(config)
+
+
+def kernel_problems(config: DictConfig) -> Iterator[str]:
+    """Packages with kernels for GPUs that the policy's settings ask for and that are not here."""
+    model = "actor_rollout_ref.model"
+    named, build = attention(config), "bash scripts/setup_gpu.sh builds it"
+    if named == "flash_attention_2" and importlib.util.find_spec("flash_attn") is None:
+        mend = f"{build}; or take PyTorch's (++{model}.override_config.attn_implementation=sdpa)"
+        yield f"{model}.override_config.attn_implementation={named} needs flash-attn, which is not installed: {mend}."
+    if config.actor_rollout_ref.model.use_liger and importlib.util.find_spec("liger_kernel") is None:
+        yield f"{model}.use_liger=true needs liger-kernel, which is not installed: pip install it, or leave this out."
 
 
 def _address_problems(address: str) -> Iterator[str]:

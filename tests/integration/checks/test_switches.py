@@ -1,6 +1,7 @@
 """Switches of verl that would do nothing here, or not what they say, are refused with the mend; the others are not."""
 
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 import torch
@@ -11,7 +12,7 @@ from pacs.composing import compose_run
 from pacs.integration.checks import run as checks
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.batch import rollout_problems
-from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems
+from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems, kernel_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
@@ -178,6 +179,24 @@ def test_batch_invariance_is_refused_on_a_cpu(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("VLLM_BATCH_INVARIANT", "1")
     (problem,) = _machine_problems(config)
     assert problem.endswith("unset it.")
+
+
+def test_kernels_that_are_not_installed_are_missed(
+    configs: dict[str, DictConfig], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is imported by the workers alone, minutes after the start."""
+    model, sdpa = "actor_rollout_ref__model", "actor_rollout_ref__model__override_config__attn_implementation"
+    liger = with_settings(configs["grpo"], **{f"{model}__use_liger": True})
+    assert [problem.split(" needs ")[1].split(",")[0] for problem in kernel_problems(liger)] == [
+        "flash-attn",
+        "liger-kernel",
+    ]
+    assert list(kernel_problems(with_settings(configs["grpo"], **{sdpa: "sdpa"}))) == []
+    for package in ("flash_attn", "liger_kernel"):
+        (tmp_path / package).mkdir()
+        (tmp_path / package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    assert list(kernel_problems(liger)) == []
 
 
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
