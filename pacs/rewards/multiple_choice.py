@@ -49,7 +49,7 @@ def compute_score(
         solution_str: the response.
         ground_truth: the right letter.
         extra_info: may hold `choices`, the choices' texts in the order of their letters: then a box with the right
-            choice's text, with or without its letter, counts too.
+            choice's text, with or without its letter, counts too. Case counts where choices differ in it alone.
         unboxed: where there is neither, take the answer as the verifier of mathematics then does.
         letters: the choices' letters where `extra_info` has no `choices`.
 
@@ -63,11 +63,11 @@ def compute_score(
     part = final_part(solution_str or "", extra_info)
     if BOXED in part:
         box = last_boxed(part) or ""
-        predicted = _letter(box, texts) if len(box) <= BOX_CHARS else box[:BOX_CHARS]
+        predicted = _letter(box, texts, ground_truth) if len(box) <= BOX_CHARS else box[:BOX_CHARS]
     else:
         predicted = _of_line(part, texts or letters)
         if not predicted and unboxed:
-            predicted = _letter((unboxed_answer(part) or "")[:BOX_CHARS], texts)
+            predicted = _letter((unboxed_answer(part) or "")[:BOX_CHARS], texts, ground_truth)
     if not predicted:
         return verdict("no_answer")
     return verdict("correct" if predicted == ground_truth else "wrong", predicted)
@@ -90,19 +90,27 @@ def _of_line(part: str, letters: Container[str]) -> str:
     return part[last.start(1) : other.end()] if other and hedged else last[1]
 
 
-def _letter(answer: str, texts: dict[str, str]) -> str:
+def _letter(answer: str, texts: dict[str, str], gold: str) -> str:
     """The letter that a box names: alone, by its choice's text, or by both, if they agree; else all that is boxed."""
     plain = _SPACE.sub(" ", _COMMAND.sub(r"\1", answer)).strip(" \t\n$*")
     named = _WORD.sub("", plain, count=1) if _WORD.match(plain) else plain
     if (bare := named.strip("()\\. \t\n$*")) in set(ascii_uppercase):
         return bare
     label = _LABEL.fullmatch(named)
-    if label and texts.get(label[1]) == _normalise(label[2]):
+    if label and label[1] in _of_text(label[2], texts):
         return label[1]
-    return next((letter for letter, text in texts.items() if text == _normalise(plain)), answer)
+    letters = _of_text(plain, texts)
+    return gold if gold in letters else next(iter(letters), answer)
+
+
+def _of_text(text: str, texts: dict[str, str]) -> list[str]:
+    """The letters of the choices that have this text; where none has it in its case, the only one that has it so."""
+    text = _normalise(text)
+    alike = [letter for letter, other in texts.items() if other.casefold() == text.casefold()]
+    return [letter for letter in alike if texts[letter] == text] or (alike if len(alike) == 1 else [])
 
 
 def _normalise(text: str) -> str:
-    """A choice's text without mark-up, case, and what white space and full stops are around it."""
+    """A choice's text without mark-up, and what white space and full stops are around it."""
     plain = _SPACE.sub(" ", _COMMAND.sub(r"\1", str(text)))
-    return " ".join(re.sub(r"\$|\\[()]", "", plain).split()).rstrip(".").casefold()
+    return " ".join(re.sub(r"\$|\\[()]", "", plain).split()).rstrip(".")

@@ -151,6 +151,27 @@ def test_a_boxed_text_counts_where_the_choices_are_known(answer: str, gold: str,
     assert score(f"\\boxed{{{answer}}}", gold, extra_info={"choices": CHOICES})["status"] == status
 
 
+@pytest.mark.parametrize(
+    ("answer", "gold", "status"),
+    [
+        ("5 mJ", "A", "correct"),
+        ("5 MJ", "A", "wrong"),  # a billion times as much
+        ("5 MJ", "B", "correct"),
+        ("A) 5 mJ", "A", "correct"),
+        ("A) 5 MJ", "A", "wrong"),
+        ("5 mj", "A", "wrong"),  # it may be either
+        ("C1CCCCC1", "C", "wrong"),  # cyclohexane is no benzene
+        ("C1CCCCC1", "D", "correct"),
+        ("twice", "E", "correct"),
+        ("twice", "F", "correct"),  # a choice that is there twice
+        ("Twice", "G", "wrong"),
+    ],
+)
+def test_choices_that_differ_in_case_alone_are_told_apart(answer: str, gold: str, status: str) -> None:
+    choices = ["5 mJ", "5 MJ", "c1ccccc1", "C1CCCCC1", "twice", "twice", "once"]
+    assert score(f"\\boxed{{{answer}}}", gold, extra_info={"choices": choices})["status"] == status
+
+
 def test_the_letters() -> None:
     assert score("\\boxed{F}", "F", letters="ABCDEF")["status"] == "correct"
     assert score("\\boxed{F}", "F", extra_info={"choices": ["x"] * 6})["status"] == "correct"
