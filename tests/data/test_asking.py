@@ -61,6 +61,30 @@ def test_the_problem_is_left(problem: str) -> None:
         assert normalised(asking.format(problem)) == normalised(problem)
 
 
+#: Without these another answer is right, or there is no problem left.
+SAYS_MORE = [
+    "What is $10/3$? Give your answer rounded to two decimal places within \\boxed{}.",
+    "How long is it? Write your final answer in meters, in \\boxed{}.",
+    "Find $2^{99}$. Express the answer modulo 1000 and put it in \\boxed{}.",
+    "Find $x$. Please output your answer as a fraction in lowest terms inside \\boxed{}.",
+    "Find $x$. Your answer should be an integer between 0 and 999, in \\boxed{}.",
+    "The area is $m/n$. Present your answer in the form m+n in \\boxed{}.",
+    "The area is $a$ and $b$. Report your answer as $a$ in \\boxed{}.",
+    "What is $1+1$? Please put your answer in binary within \\boxed{}.",
+    "Work out the total cost of 3 apples step by step.",
+    "Reason step by step about the maximum of $f$ on $[0,1]$.",
+    "Print 'YES' (without quotes) if n is prime.",
+    "求 $x$ 的值。\n请将答案保留两位小数，并放在\\boxed{}中。",
+]
+
+
+@pytest.mark.parametrize("problem", SAYS_MORE)
+def test_a_request_that_says_more_than_the_form_is_part_of_the_problem(problem: str) -> None:
+    assert without_asking(problem) == problem
+    for asking in ("{} Please reason step by step.", "{}\nPut your final answer within \\boxed{{}}."):
+        assert without_asking(asking.format(problem)) == problem
+
+
 def test_white_space_behind_it_counts_for_nothing() -> None:
     assert without_asking("What? Put your answer in \\boxed{}.\n\n") == "What?"
 
