@@ -3,9 +3,11 @@
 What is peculiar to one feature is in its own check, which asks `feature_problems` for the rest.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+import pyarrow.parquet as pq
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.wording import full_name, spelled
@@ -128,8 +130,13 @@ FEATURES: Final[Mapping[str, Feature]] = {
                 ("run.rollouts.dars.schedule", "run.rollouts.guided.after", "run.rollouts.vine.completions"), NOT_TRIED
             ),
             "model.lora_rank": NOT_TRIED,
-            "algorithm.filter_groups.enable": f"{NOT_BUILT} (the critic is told the pass rate of all responses, "
-            "which is not that of the groups that a filter leaves)",
+            **dict.fromkeys(
+                ("algorithm.filter_groups.enable", "run.rlpr.std_filter.share"),
+                f"{NOT_BUILT} (the critic is told the pass rate of all responses, which is not that of the groups that "
+                "a filter leaves)",
+            ),
+            "run.rlpr.answer_weight": f"{NOT_BUILT} (the critic's segments are of the sampled answer, which the "
+            "reference answer would stand in the place of)",
         },
         ungraded="would have three engines take turns, which is not tried",
         turns="the critic's template has no place for several turns",
@@ -171,6 +178,31 @@ def feature_problems(config: DictConfig, switch: str) -> Iterator[str]:
     if feature.manager and rollout.agent.get("agent_loop_manager_class"):
         manager = "@rollout.agent.agent_loop_manager_class="
         yield f"{whose} has an agent-loop manager of its own: leave out {manager}, or set it to null."
+
+
+@spelled
+def loop_problems(config: DictConfig, train_files: Sequence[Path]) -> Iterator[str]:
+    """Whether rows name a loop of their own that a switch does not go with; a sentence with the settings and the mend.
+
+    verl takes a row's `agent_name` before the loop of the config.
+    """
+    for switch in [key for key, feature in FEATURES.items() if feature.turns]:
+        if not OmegaConf.select(config, full_name(switch)):
+            continue
+        for file in train_files:
+            if others := sorted(_loops(file) - {SINGLE_TURN}):
+                yield (
+                    f"@{switch}={FEATURES[switch].words}: {FEATURES[switch].turns}, and data.train_files={file} has "
+                    f"rows with agent_name={others[0]}: give them {SINGLE_TURN}, or leave out that column, or the "
+                    "setting."
+                )
+
+
+def _loops(file: Path) -> set[str]:
+    """The loops that rows of a file name."""
+    if "agent_name" not in pq.read_schema(file).names:
+        return set()
+    return {str(name) for name in pq.read_table(file, columns=["agent_name"])[0].unique().to_pylist() if name}
 
 
 def weights_by_ratio(config: DictConfig) -> str | None:

@@ -28,10 +28,10 @@ def guided_problems(config: DictConfig) -> Iterator[str]:
         yield f"{_SECTION}part= is of guidance=solution alone: leave it out, or set that."
     if guided.guidance != "error" and guided.characters != GuidedSettings().characters:
         yield f"{_SECTION}characters= is of guidance=error alone: leave it out, or set that."
-    if filters_groups(config) and config.algorithm.filter_groups.metric == "score":
+    if filters_groups(config) and config.algorithm.filter_groups.metric != "reward":
         yield (
-            f"{_SECTION}after=: a filter by @algorithm.filter_groups.metric=score sees first responses alone, and "
-            "would drop the groups that a retry has mixed: set that to reward, or leave out either."
+            f"{_SECTION}after=: a filter by @algorithm.filter_groups.metric= sees first responses alone, and would "
+            "drop the groups that a retry has mixed: set that to reward, or leave out either."
         )
 
 

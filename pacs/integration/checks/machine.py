@@ -15,6 +15,7 @@ from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
+from pacs.integration.checks.features import loop_problems
 from pacs.integration.checks.genac import critic_folder_problems
 from pacs.integration.checks.guided import guidance_problems
 from pacs.integration.checks.judge import judge_place_problems
@@ -70,6 +71,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
         yield from row_problems(config, files, lambda said: note(f"warning: {said}"))
         yield from rates_problems(config)
         yield from guidance_problems(config, train)
+        yield from loop_problems(config, train)
         yield from reference_problems(config, files)
     first = None if data_problems else train[0]
     of_own_code = list(own_code_problems(config, first, note))

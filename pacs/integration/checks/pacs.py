@@ -17,6 +17,7 @@ from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys.config import (
     epochs_per_step,
+    guides,
     has_generative_critic,
     longest_sequence_tokens,
     most_responses,
@@ -168,6 +169,11 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             )
     if "rollout_log_probs" in of_weight:
         by_vllm.append("@method.token_weight.name=")
+        if guides(config):
+            yield (
+                "@method.token_weight.name= weighs a token by the probability that vLLM gave it, which of a retry is "
+                "that behind its guidance (@run.rollouts.guided.after=): choose another weight, or leave out either."
+            )
     for who in by_vllm:
         if not rollout.calculate_log_probs:
             yield f"{who} needs vLLM's own log-probabilities: set @rollout.calculate_log_probs=true."

@@ -22,6 +22,7 @@ from pacs.runs.settings import RlprSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import (
     chat_template_options,
+    guides,
     method,
     policy_path,
     responses_per_prompt,
@@ -30,6 +31,7 @@ from pacs.verl_keys.config import (
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 WEIGHT: Final = "@run.rlpr.answer_weight="
+TRAINED: Final = "data.train_files"
 #: How our agent-loop managers' names begin.
 OURS: Final = "pacs.integration."
 ARGUMENTS: Final = f"{REWARD_ARGUMENTS}.{NAME}"
@@ -91,6 +93,11 @@ def reference_problems(config: DictConfig, files: Sequence[tuple[str, Path]]) ->
         yield f"{of}, for which our agent loops measure, and {named} has others: leave it out."
     if values_steps(config):
         yield f"{of}, by which no completion is graded: leave out @run.rollouts.vine.completions=, or set it to null."
+    if guides(config) and (trained := [file for key, file, _ in graded if key == TRAINED]):
+        yield (
+            f"{TRAINED}={trained[0]} has rows with the verifier {NAME}, by which no retry is graded, and none is "
+            "right: leave out @run.rollouts.guided.after=, or set it to null."
+        )
     yield from _label_problems(config, of)
     if not settings["baseline"]:
         return

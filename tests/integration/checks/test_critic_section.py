@@ -75,6 +75,19 @@ def test_what_the_critic_does_not_read_is_refused(key: str) -> None:
     assert f"{name}=1 is not read" in said(f"{name}=1") or "use true or false" in said(f"{name}=1")
 
 
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("run.rlpr.std_filter.share=0.5", "the critic is told the pass rate of all responses"),
+        ("run.rlpr.answer_weight=1.0", "the critic's segments are of the sampled answer"),
+    ],
+)
+def test_what_changes_groups_or_answers_behind_the_critic_is_refused(given: str, words: str) -> None:
+    found = said(given)
+    assert f"with {given} is not built ({words}" in found
+    assert "leave one of them out" in found
+
+
 def test_a_sound_critic_is_left_alone() -> None:
     config = composed().copy()
     OmegaConf.update(config, "genac.critic.actor.optim.weight_decay", 0, force_add=True)

@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
+from pacs.composing import compose_run
 from pacs.integration.checks.guided import guidance_problems, guided_problems, guided_warnings
+from pacs.integration.checks.pacs import pacs_problems
 from pacs.runs.settings import GuidedSettings
 
 GUIDED, ROLLOUT = "run.rollouts.guided", "actor_rollout_ref.rollout"
@@ -53,6 +55,10 @@ def test_what_it_needs_is_there() -> None:
             [f"{GUIDED}.after=failed", "schedule=equal", "leave one of them out"],
         ),
         ({"algorithm.filter_groups.enable": True}, ["metric=score sees first responses alone", "set that to reward"]),
+        (  # a number of one's own reward function stays that of the first response, too
+            {"algorithm.filter_groups": {"enable": True, "metric": "acc"}},
+            ["metric=acc sees first responses alone", "set that to reward"],
+        ),
         ({"reward.reward_model.enable": True}, ["reward.reward_model.enable_resource_pool=true"]),
         ({f"{ROLLOUT}.agent.agent_loop_manager_class": "my.Manager"}, ["class=my.Manager", "set it to null"]),
     ],
@@ -61,6 +67,18 @@ def test_what_it_cannot_go_with_is_refused(changes: dict[str, object], said: lis
     (problem,) = guided_problems(config_of(**changes))
     assert [words for words in said if words not in problem] == []
     assert problem.endswith(".")
+
+
+def test_a_weight_by_the_sampler_s_probability_is_refused() -> None:
+    """A retry's is of a prompt that it is not trained behind."""
+    config, _ = compose_run("pacs", ["recipe=arithmetic", "method.token_weight.name=probability"])
+    assert list(pacs_problems(config)) == []
+    OmegaConf.update(config, f"{GUIDED}.after", "failed")
+    (problem,) = pacs_problems(config)
+    assert problem.startswith("method.token_weight.name=probability weighs a token by the probability")
+    assert f"behind its guidance ({GUIDED}.after=failed): choose another weight" in problem
+    OmegaConf.update(config, "method.token_weight.name", "entropy_top")
+    assert list(pacs_problems(config)) == []
 
 
 def test_what_nothing_would_read_is_refused() -> None:

@@ -1,9 +1,14 @@
 """What steps that do not wait for all responses cannot go with is refused, each by its setting and the mend."""
 
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 
 from pacs.composing import compose_run
+from pacs.integration.checks.features import loop_problems
 from pacs.integration.checks.partial import partial_problems, partial_warnings
 
 AHEAD, ROLLOUT, V1 = "run.rollouts.partial.ahead", "actor_rollout_ref.rollout", "trainer.v1"
@@ -54,6 +59,23 @@ def test_what_it_cannot_go_with_is_refused(changes: dict[str, object], said: lis
     (problem,) = problems(**changes)
     assert [words for words in said if words not in problem] == []
     assert problem.endswith(".")
+
+
+@pytest.mark.parametrize("switch", [AHEAD, "run.rollouts.vine.completions"])
+def test_rows_that_name_a_loop_of_several_turns_are_refused(switch: str, tmp_path: Path) -> None:
+    """verl takes a row's own loop, whatever the config says; of one broken off it would store half as the whole."""
+
+    def found(*names: str | None, on: bool = True) -> list[str]:
+        rows = [{"index": row} | ({"agent_name": name} if names else {}) for row, name in enumerate(names or (None,))]
+        pq.write_table(pa.Table.from_pylist(rows), tmp_path / "train.parquet")
+        config = OmegaConf.create({"run": {"rollouts": {"partial": {"ahead": None}, "vine": {"completions": None}}}})
+        OmegaConf.update(config, switch, 1 if on else None)
+        return list(loop_problems(config, [tmp_path / "train.parquet"]))
+
+    (problem,) = found("single_turn_agent", "tool_agent", None)
+    assert problem.startswith(f"{switch}=1: a ")
+    assert f"data.train_files={tmp_path}/train.parquet has rows with agent_name=tool_agent: give them" in problem
+    assert found("single_turn_agent", None) == found() == found("tool_agent", on=False) == []
 
 
 def test_a_critic_that_writes_text_is_refused() -> None:

@@ -115,6 +115,15 @@ def test_data_with_baselines_is_fine(data: Path) -> None:
     assert problems(data, **{f"{ARGUMENTS}.baseline": False}) == []
 
 
+def test_retries_are_graded_by_no_such_verifier(data: Path) -> None:
+    guided = {"run.rollouts": {"guided": {"after": "failed"}}}
+    (problem,) = problems(data, **guided)
+    assert "by which no retry is graded" in problem
+    assert "leave out run.rollouts.guided.after=failed" in problem
+    # Of a validation there are none.
+    assert list(reference_problems(config(**guided), [("data.val_files", data)])) == []
+
+
 def test_data_without_baselines_is_refused_with_the_command(data: Path) -> None:
     baseline_file(data).unlink()
     (problem,) = problems(data)
