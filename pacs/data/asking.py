@@ -33,17 +33,17 @@ _ASKING: Final = re.compile(
 _CHARS: Final = 400
 #: All that such a request is made of, beside boxes, tags and marks.
 _WORDS_LIST: Final = """
-    a about after all also an and answer answering answers any as at automatically be been before box boxed by can
-    carefully clear clearly complete completely correct detail detailed details do down e each efficient
-    efficiently else enclose enclosed end ending explain explanation express expressed expression extra extracted
-    final finally first follow following for form format formatted from g give given giving has have here hope i in
-    include included inside into is it its itself just last latex let lets like line logically make making math
-    mathematical must need needs no not notation note nothing number of on once only or other out output own part
-    place placed please present presented problem problems process properly provide provided providing put question
-    questions quotes reason reasoning remember report response responses result results return s should show
-    showing single so solution solutions solve solved solves solving state stated step steps submit such sure
-    surrounded tag tags text that the then therefore these think thinking this thoroughly through to us use using
-    where will with within without work wrap wrapped write written you your
+    a about after also an and answer answering answers any as at automatically be been before box boxed by can
+    carefully clear clearly complete completely correct detail detailed details down e efficient efficiently else
+    enclose enclosed end ending explain explanation express expressed expression extra extracted final finally
+    follow following for form format formatted from g give given giving has have here hope i in include included
+    inside into is it its itself just last latex let lets like line logically make making math mathematical must
+    need needs notation note nothing number of on once only or out output own part place placed please present
+    presented problem problems process properly provide provided providing put question questions quotes reason
+    reasoning remember report response responses result results return s should show showing single so solution
+    solutions solve solved solves solving state stated step steps submit such sure surrounded tag tags text that
+    the then therefore these think thinking this thoroughly through to us use using where will with within without
+    work wrap wrapped write written you your
 """
 _WORDS: Final = frozenset(_WORDS_LIST.split())
 _CHINESE_LIST: Final = """
