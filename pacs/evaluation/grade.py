@@ -51,16 +51,23 @@ def grade(problem: Problem, sample: Sample, verifiers: VerifierSettings) -> Grad
 
 
 def check_settings_work(problems: Sequence[Problem], verifiers: VerifierSettings) -> None:
-    """Grade an empty response by each verifier that the problems name, before any sample is drawn.
+    """Grade an empty response to each problem, before any sample is drawn.
 
     Raises:
-        UserError: If one refuses its settings.
+        UserError: If a verifier refuses its settings, or a right answer of which it says so without a response: its
+            problem would count as never solved.
     """
-    for problem in {problem.extra_info.get("verifier") or DEFAULT: problem for problem in problems}.values():
-        try:
-            grade(problem, Sample(problem.id, 0, 0, "", 0, truncated=False), verifiers)
-        except ValueError as error:
-            raise UserError(f"{OPTION}: {error}") from error
+    try:
+        statuses = [grade(each, Sample(each.id, 0, 0, "", 0, truncated=False), verifiers).status for each in problems]
+    except ValueError as error:
+        raise UserError(f"{OPTION}: {error}") from error
+    if wrong := [problem for problem, status in zip(problems, statuses, strict=True) if status == "error"]:
+        first, name = wrong[0], wrong[0].extra_info.get("verifier") or DEFAULT
+        letters = f"name the letters of all choices ({OPTION} {name}.letters=ABCDE), or " * (name == "multiple_choice")
+        raise UserError(
+            f"by the right answers of {len(wrong):,} of {len(problems):,} problems {name} cannot grade (the first: "
+            f"{first.ground_truth[:60]!r}, of {first.id} of {first.data_source}): {letters}leave such rows out"
+        )
 
 
 class Grader:

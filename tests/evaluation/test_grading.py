@@ -283,6 +283,20 @@ def test_a_verifier_that_gives_a_graded_score_is_no_pass_at_k(monkeypatch: pytes
         check_settings_work([problem], {})
 
 
+def test_a_right_answer_that_no_response_can_give_is_refused() -> None:
+    """It would count as a problem that the model never solves."""
+
+    def problem(gold: str, choices: list[str] | None = None) -> Problem:
+        return Problem(f"q{gold}", [], "mmlu", gold, {"verifier": "multiple_choice", "choices": choices})
+
+    with pytest.raises(
+        UserError, match=r"answers of 2 of 3 problems multiple_choice cannot grade \(the first: 'E', of qE "
+    ):
+        check_settings_work([problem("A"), problem("E"), problem("J")], {})
+    check_settings_work([problem("A"), problem("E")], {"multiple_choice": {"letters": "ABCDE"}})
+    check_settings_work([problem("A"), problem("E", choices=["1", "2", "3", "4", "5"])], {})
+
+
 def test_the_sentence_says_where_each_setting_is_from() -> None:
     def said(run: dict | None, given: dict) -> str:
         grading = Grading(resolved_settings({}), run, given)
