@@ -8,7 +8,8 @@ import csv
 import json
 import shlex
 import sys
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,7 @@ def csv_rows(file: Path) -> Iterator[Row]:
     try:
         with file.open(encoding=_encoding(file), newline="") as stream:
             reader = csv.DictReader(stream, strict=True)
+            _check_once([name for name in reader.fieldnames or () if name])  # spreadsheets write columns without any
             for row in reader:
                 line = reader.line_num
                 if None in row:
@@ -80,7 +82,20 @@ def _first_character(file: Path) -> str:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_float=str, parse_int=str)
+    return json.loads(text, parse_float=str, parse_int=str, object_pairs_hook=_object)
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        _check_once([name for name, _ in pairs])
+    return found
+
+
+def _check_once(names: Sequence[str]) -> None:
+    """Raise ValueError where a name comes twice: one of its values would be lost, nobody knows which."""
+    if twice := [name for name, number in Counter(names).items() if number > 1]:
+        raise ValueError(f"it has {twice[0]} twice: rename or remove one")
 
 
 def _checked(value: Any) -> Row:

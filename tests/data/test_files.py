@@ -96,6 +96,12 @@ def test_lines_are_read_as_they_are_asked_for(tmp_path: Path) -> None:
     assert next(iter(csv_rows(tmp_path / "x.csv"))) == {"a": "1"}
 
 
+def test_columns_without_a_name_are_no_matter(tmp_path: Path) -> None:
+    """As spreadsheets write several; of two of one name a value would be lost."""
+    (tmp_path / "x.csv").write_text("a,,\n1,,\n")
+    assert [row["a"] for row in csv_rows(tmp_path / "x.csv")] == ["1"]
+
+
 def test_a_long_field_is_read(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text(f'a,b\n{"x" * 200_000},"1\n2"\n')
     assert list(csv_rows(tmp_path / "x.csv")) == [{"a": "x" * 200_000, "b": "1\n2"}]
@@ -117,6 +123,8 @@ def test_a_long_field_is_read(tmp_path: Path) -> None:
         ("x.csv", b"a,b\n1,2\n1,2,3\n", "line 3: it has more fields than the first line"),
         ("x.jsonl", '{"a": "b"}'.encode("utf-16")[:-1], "its beginning is that of utf-16"),
         ("x.csv", b"a,b\n1,\xff\n", "it is not UTF-8 (byte 0xff)"),
+        ("x.csv", b"a,b,b\n1,2,3\n", "line 1: it has b twice: rename or remove one"),
+        ("x.jsonl", b'{"a": 1}\n{"a": 1, "b": 2, "b": 3}', "line 2: it has b twice: rename or remove one"),
     ],
     ids=lambda value: "" if isinstance(value, bytes) else value,
 )
