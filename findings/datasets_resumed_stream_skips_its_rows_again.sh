@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# datasets 5.2.0: a stream that was resumed with load_state_dict leaves out the rows before the state in every later pass, too;
-# and a state of another epoch is ignored.
+# datasets 5.2.0: a stream that was resumed with load_state_dict leaves out the rows before the state in every later pass,
+# too; and a state of another epoch is ignored.
 #
 # Guessed: the pass after load_state_dict goes on behind the state, and the next one is whole; the state holds its epoch, so a
 # state of epoch 1 is resumed in epoch 1.
 # Seen (2026-11-30, datasets 5.2.0, torch 2.13.0, torchdata 0.11.0; twelve rows, the state taken after five): each of three
 # passes starts at row 5. So a run that resumes in the middle of a pass never sees those rows again, however many passes
-# follow. It is the same with the StatefulDataLoader that the documentation shows, unless workers start anew for each pass. The
-# epoch in a state is not restored but compared with the stream's: with a state of epoch 1, a stream that was not told its epoch
-# starts at row 0 without a word. Call set_epoch with the saved epoch before the first pass, and with the next number before
-# each other.
+# follow. It is the same with the StatefulDataLoader that the documentation shows, unless workers start anew for each pass.
+# The epoch in a state is not restored but compared with the stream's: with a state of epoch 1, a stream that was not told its
+# epoch starts at row 0 without a word. Call set_epoch with the saved epoch before the first pass, and with the next number
+# before each other.
 #
 #   passes after load_state_dict start at: 5 5 5
 #   through StatefulDataLoader, 0 workers: 5 5 5

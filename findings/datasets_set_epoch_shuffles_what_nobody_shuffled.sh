@@ -4,13 +4,13 @@
 #
 # Guessed: set_epoch changes the order of a stream that shuffle() made random, and of no other; what interleave_datasets draws
 # depends on its seed in every epoch.
-# Seen (2026-11-30, datasets 5.2.0; five JSON lines files of two rows, read with streaming=True and never shuffled): epoch 0 is
-# in the order of the files, epochs 1 and 2 are not. So a curriculum of files from easy to hard has its order in the first
-# epoch only; ids that map(with_indices=True) gave to the rows belong to other rows in epoch 2, and pass rates that are kept by
-# id with them; take() holds the order. With probabilities, two seeds of interleave_datasets draw different sources in epoch 0
-# and the same ones in all others, so that runs over seeds differ less than they should. Nothing is said. Loaders of accelerate
-# and the Trainer of transformers call set_epoch by themselves. Take ids from the data; where the order matters, hide
-# set_epoch behind a wrapper, or have one file.
+# Seen (2026-11-30, datasets 5.2.0; five JSON lines files of two rows, read with streaming=True and never shuffled): epoch 0
+# is in the order of the files, epochs 1 and 2 are not. So a curriculum of files from easy to hard has its order in the first
+# epoch only; ids that map(with_indices=True) gave to the rows belong to other rows in epoch 2, and pass rates that are kept
+# by id with them; take() holds the order. With probabilities, two seeds of interleave_datasets draw different sources in
+# epoch 0 and the same ones in all others, so that runs over seeds differ less than they should. Nothing is said. Loaders of
+# accelerate and the Trainer of transformers call set_epoch by themselves. Take ids from the data; where the order matters,
+# hide set_epoch behind a wrapper, or have one file.
 #
 #   epoch 0: 0 1 10 11 20 21 30 31 40 41
 #   epoch 1: 40 41 0 1 10 11 20 21 30 31

@@ -2,13 +2,14 @@
 # inspect-ai 0.3.285: match(numeric=True) compares the first five digits: 123457 is right for 123456. It reads no box, but the
 # number before it.
 #
-# Guessed: numbers are compared as numbers, and the last one of the response counts, boxed or not; what cannot be read is wrong.
+# Guessed: numbers are compared as numbers, and the last one of the response counts, boxed or not; what cannot be read is
+# wrong.
 # Seen (2026-11-30, inspect-ai 0.3.285, a task with match(numeric=True), as for GSM8K): both numbers are rounded to five
 # significant digits. So from 100000 on a wrong integer passes if it is near: one hundred thousand and one for one hundred
-# thousand. A word counts if all of it is a number, apart from signs such as ( ! * $. So a box, x=18, 18% and 18km are passed over
-# for the last number that stands alone: "7 + 11 = \boxed{18}" is right for 11 and wrong for 18. Nothing in the log says so but
-# the answer that was read. Take exact() on an extracted answer for large integers, math() for boxes, or ask for the bare number
-# on the last line.
+# thousand. A word counts if all of it is a number, apart from signs such as ( ! * $. So a box, x=18, 18% and 18km are passed
+# over for the last number that stands alone: "7 + 11 = \boxed{18}" is right for 11 and wrong for 18. Nothing in the log says
+# so but the answer that was read. Take exact() on an extracted answer for large integers, math() for boxes, or ask for the
+# bare number on the last line.
 #
 #   right: 123457 for 123456 | 100001 for 100000 | 1234567 for 1234568 | 7 + 11 = \boxed{18} for 11 | So 5 eggs, x=18 for 5
 #   right: 18.00 for 18 | **18** for 18 | 1,234 for 1234

@@ -4,11 +4,12 @@
 #
 # Guessed: both sides are parsed alike, so that equal formulas are equal in whatever notation.
 # Seen (2026-11-30, inspect-ai 0.3.285, latex2sympy2_extended 1.11.0, sympy 1.14.0): a formula is tried as a plain expression
-# first, where letters side by side are one name, and as LaTeX only if that fails: on a backslash, a brace behind ^, a number or
-# a bracket before a letter, or a space between letters. In LaTeX each letter is a variable. So a product is equal to itself
-# only in the same notation and order; with a number in front, as 2ab, both are read as LaTeX. log without a backslash is the
-# natural logarithm, \log the decimal one. A formula with letters is wrong as often as the model writes it in another way than
-# the gold, and training towards the gold's notation counts as learning. Write golds and ask for answers with a * between letters.
+# first, where letters side by side are one name, and as LaTeX only if that fails: on a backslash, a brace behind ^, a number
+# before a letter, a bracket behind one, or a space between letters. In LaTeX each letter is a variable. So a product is equal
+# to itself only in the same notation and order; with a number in front, as 2ab, both are read as LaTeX. log without a
+# backslash is the natural logarithm, \log the decimal one. A formula with letters is wrong as often as the model writes it in
+# another way than the gold, and training towards the gold's notation counts as learning. Write golds and ask for answers with
+# a * between letters.
 #
 #   wrong: ab/2 for \frac{ab}{2} | \frac{ab}{2} for ab/2 | ab for a*b | xy for yx | mc^2 for m c^2 | xe^x for x e^x
 #   wrong: pq+qr for q(p+r) | ax+b for a \cdot x+b | 2pi for 2\pi

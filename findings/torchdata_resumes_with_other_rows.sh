@@ -7,9 +7,9 @@
 # shuffle=True the second pass goes on as it would have. A RandomSampler or WeightedRandomSampler of torch is begun anew and
 # skipped forward, with its generator as it was in the first pass. So some rows of the pass come a second time, and as many
 # never; nothing is said. A sampler that weights prompts by their difficulty is of that kind. In the first pass all is right,
-# which is what a short test sees. With the state of the last batch, the next pass is empty, unless the loop has also asked for
-# the batch that is not there; so a trainer that saves in the loop and counts passes loses a whole one. verl's trainer for RL
-# knows of both, its sft_trainer.py not of the second (read, not run). Pass torchdata's RandomSampler or a sampler with a
+# which is what a short test sees. With the state of the last batch, the next pass is empty, unless the loop has also asked
+# for the batch that is not there; so a trainer that saves in the loop and counts passes loses a whole one. verl's trainer for
+# RL knows of both, its sft_trainer.py not of the second (read, not run). Pass torchdata's RandomSampler or a sampler with a
 # state_dict, and count steps.
 #
 #   each row once in a pass that was resumed, pass 1 and pass 2:

@@ -4,12 +4,12 @@
 #
 # Guessed: a program that prints what is expected, when python3 runs it with the test's input, gets the whole reward.
 # Seen (2026-11-30, verl 0.9.1, prime_code, which grades data sources that are named codecontests, apps, codeforces or taco if
-# no sandbox is given; Python 3.11; each program below prints 3 for the input 3 as a script of its own): the program becomes the
-# body of a function in a process whose standard streams are replaced by objects that hold text. These have no buffer, which
-# fast programs in such contests read from; open is not the replaced one; exit and quit are None; and a variable that a
-# function calls global is none. Reading by input() or sys.stdin and leaving by sys.exit() pass. The reward is 0, as of a wrong
-# answer, so training teaches the style, and a pass rate is too low by as much as a model writes the other one. Grade with a
-# sandbox that runs the program as it is.
+# no sandbox is given; Python 3.11; each program below prints 3 for the input 3 as a script of its own): the program becomes
+# the body of a function in a process whose standard streams are replaced by objects that hold text. These have no buffer,
+# which fast programs in such contests read from; open is not the replaced one; exit and quit are None; and a variable that a
+# function calls global is none. Reading by input() or sys.stdin and leaving by sys.exit() pass. The reward is 0, as of a
+# wrong answer, so training teaches the style, and a pass rate is too low by as much as a model writes the other one. Grade
+# with a sandbox that runs the program as it is.
 #
 #   right: input() | sys.stdin | sys.stdin.read() | sys.exit() | main guard
 #   wrong: sys.stdin.buffer | open(0) | exit() | quit() | global | sys.stdout.buffer

@@ -2,8 +2,8 @@
 # verl 0.9.1: the grader of programs takes 1000008 for 1000007 if any other line of the output is negative or has a decimal
 # point, and 3 for the list [3, 5].
 #
-# Guessed: integers are compared digit for digit and only decimals with a tolerance; what a function returns must equal what is
-# expected.
+# Guessed: integers are compared digit for digit and only decimals with a tolerance; what a function returns must equal what
+# is expected.
 # Seen (2026-11-30, verl 0.9.1, prime_code, which grades data sources that are named codecontests, apps, codeforces or taco if
 # no sandbox is given): unless every line is made of digits alone, all lines are compared as floats that may differ by a
 # hundred-thousandth of the number. A minus is no digit, so one negative line makes every other number of a test inexact:
