@@ -9,8 +9,8 @@
 # epoch only; ids that map(with_indices=True) gave to the rows belong to other rows in epoch 2, and pass rates that are kept
 # by id with them; take() holds the order. With probabilities, two seeds of interleave_datasets draw different sources in
 # epoch 0 and the same ones in all others, so that runs over seeds differ less than they should. Nothing is said. Loaders of
-# accelerate and the Trainer of transformers call set_epoch by themselves. Take ids from the data; where the order matters,
-# hide set_epoch behind a wrapper, or have one file.
+# accelerate and the Trainer of transformers call set_epoch by themselves (read, not run). Take ids from the data; where the
+# order matters, hide set_epoch behind a wrapper, or have one file.
 #
 #   epoch 0: 0 1 10 11 20 21 30 31 40 41
 #   epoch 1: 40 41 0 1 10 11 20 21 30 31
