@@ -15,18 +15,31 @@
 #   aime24, right: 73 | $73$ | \boxed{73} | $\boxed{73}$ | $x+1=74$, so $\boxed{73}$.
 #   aime24, wrong: \boxed{073} | The answer is 73. | **73** | $x+1=74$, so $x=73$. | \boxed{73.}
 #
-# Exits with a status other than 0 if any of this differs. The gold is 73.
+# Exits with a status other than 0 if any of this differs. It runs lm-eval's own files; the gold is 73, and datasets, which
+# they import, a stand-in.
 set -euo pipefail
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 python3 -m venv "$folder/venv"
-"$folder/venv/bin/pip" install --quiet --disable-pip-version-check lm-eval==0.4.13 datasets==5.2.0
+"$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps lm-eval==0.4.13
 cat >"$folder/boxes.py" <<'PYTHON'
+import importlib.util
 import sys
+import sysconfig
+from pathlib import Path
+from unittest.mock import MagicMock
 
-from lm_eval.tasks.aime import utils as aime
-from lm_eval.tasks.hendrycks_math import utils as hendrycks_math
+sys.modules["datasets"] = MagicMock()
+
+
+def grader(task):
+    file = Path(sysconfig.get_paths()["purelib"], f"lm_eval/tasks/{task}/utils.py")
+    spec = importlib.util.spec_from_file_location(task, file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.process_results
+
 
 BOX = r"\boxed{73}"
 STEPS, BOXED = "$x+1=74$, so $x=73$.", rf"$x+1=74$, so ${BOX}$."
@@ -38,8 +51,8 @@ SEEN = [
     ("aime24", "wrong", [r"\boxed{073}", SAID, "**73**", STEPS, r"\boxed{73.}"]),
 ]
 TASKS = {
-    "hendrycks_math": (hendrycks_math.process_results, {"solution": rf"So it is ${BOX}$."}),
-    "aime24": (aime.process_results, {"Answer": 73}),
+    "hendrycks_math": (grader("hendrycks_math"), {"solution": rf"So it is ${BOX}$."}),
+    "aime24": (grader("aime"), {"Answer": 73}),
 }
 same = True
 for task, said, responses in SEEN:
