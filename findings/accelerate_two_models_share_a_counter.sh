@@ -8,7 +8,7 @@
 # counts the blocks, whichever model they name. With two blocks in the loop and 2 steps the actor's blocks have the odd numbers
 # and the critic's the even ones: the actor's optimizer.step() does nothing before the dataloader's last batch, and then takes
 # one step that is four times too large; the critic steps on every micro-batch, half as far. With 4 steps it is much the same;
-# with 3, both step on every third micro-batch, as meant. So an actor does not train, and its loss is logged all the same.
+# with 3, both step on every third micro-batch. So an actor does not train, and its loss is logged all the same.
 # Name both models in one block: accumulate(actor, critic).
 #
 #   2 steps, 1 block:
