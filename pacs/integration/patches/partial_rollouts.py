@@ -40,6 +40,8 @@ class EnginesThatGoOn(FullyAsyncLLMServerClient, _SeedOfRest, Engines):  # type:
         client: verl's own.
     """
 
+    whole = False
+
     def __init__(self, client: LLMServerClient) -> None:
         Engines.__init__(self, client)
         self._only_hybrid = False
@@ -56,6 +58,8 @@ class EnginesThatRepeat(Engines):
     Args:
         client: verl's own.
     """
+
+    whole = False
 
     async def generate(self, request_id: str, **asked: Any) -> Any:
         """The engine's answer to the whole request."""

@@ -10,6 +10,7 @@ from verl.experimental.agent_loop import agent_loop as loops
 from verl.experimental.agent_loop.single_turn_agent_loop import SingleTurnAgentLoop
 from verl.trainer.ppo.v1 import agent_loop_tq
 from verl.workers.rollout.llm_server import LLMServerClient
+from vllm.sampling_params import RequestOutputKind, SamplingParams
 
 from benchmarks.rollouts import Engine, batch_of, make_task, plain, prompts_of
 from pacs.integration.exchange import FINGERPRINT
@@ -17,6 +18,7 @@ from pacs.integration.patches import lean_rollouts
 from pacs.integration.patches.agent_loops import worker_class
 from pacs.integration.patches.lean_rollouts import LeanWorker
 from pacs.integration.patches.many_at_once import compute_scores, generate_each
+from pacs.integration.patches.partial_rollouts import GoingOn
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.together import Together
 from pacs.metrics.duplicates import fingerprint
@@ -71,7 +73,12 @@ class Server(Engine):
     generate_each = generate_each
     fails: str | None = None
 
+    def __init__(self, tokens: int, vocabulary: int) -> None:
+        super().__init__(tokens, vocabulary)
+        self.output_kinds: list[RequestOutputKind] = []
+
     async def generate(self, prompt_ids: list[int], sampling_params: dict[str, Any], **others: Any) -> Any:
+        self.output_kinds.append(SamplingParams(**sampling_params).output_kind)
         if str(sampling_params.get("seed")) == self.fails:
             raise RuntimeError("no more memory")
         return await super().generate(prompt_ids, sampling_params, **others)
@@ -219,6 +226,18 @@ def test_what_comes_within_a_moment_goes_together(config: Any, queues: list[Queu
     assert all(len(grader.calls) <= 2 * PROMPTS for grader in ours.graders)
     assert ours.queue.puts <= 2 * PROMPTS < verl.queue.puts
     assert [grader.actor.given for grader in ours.graders if not grader.actor.given] == []
+
+
+@pytest.mark.parametrize(
+    ("parts", "kind"),
+    [((Seeds,), RequestOutputKind.FINAL_ONLY), ((GoingOn, Seeds), RequestOutputKind.CUMULATIVE)],
+)
+def test_vllm_tells_of_a_response_at_its_end_unless_it_may_be_broken_off(
+    parts: tuple[type, ...], kind: RequestOutputKind, config: Any, queues: list[Queue]
+) -> None:
+    """verl breaks requests off only when vLLM has told of each: before the first token of one it waits for a minute."""
+    server = sample(Setup(config), worker_class(parts), queues).servers[0].actor
+    assert server.output_kinds == [kind] * PROMPTS * RESPONSES
 
 
 def test_graders_are_given_what_verl_gives_them(config: Any, queues: list[Queue]) -> None:
