@@ -3,13 +3,14 @@
     torchrun --standalone --nproc-per-node 8 -m pacs.integration.plain_sft data.train_files=FILE model.path=MODEL \\
       trainer.default_local_dir=FOLDER
 
-All arguments are verl's (`verl/trainer/config/sft_trainer_engine.yaml`), and so are checkpoints and resuming. Each
-checkpoint holds the model for transformers and vLLM, too: `global_step_N/huggingface`.
+All arguments are verl's (`verl/trainer/config/sft_trainer_engine.yaml`), and so are checkpoints and resuming, but for
+runs that are resumed at the end of an epoch. Each checkpoint holds the model for transformers and vLLM, too:
+`global_step_N/huggingface`.
 """
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pyarrow.parquet as pq
@@ -80,6 +81,17 @@ class PlainText(Dataset[dict[str, torch.Tensor]]):
         return {"input_ids": tokens, "position_ids": torch.arange(len(tokens)), "loss_mask": mask}
 
 
+def leave_finished_epoch(loader: Iterable[Any], step: int, steps_per_epoch: int) -> None:
+    """Let the next pass over a resumed loader be a whole one.
+
+    The state that verl saves behind the last batch of an epoch has an empty pass left. verl's loop would take it for
+    the next epoch: not trained, and without a checkpoint if it was the last.
+    """
+    if step and step % steps_per_epoch == 0:
+        for _ in loader:
+            pass
+
+
 def main() -> None:
     """verl's SFT trainer over rows of plain text, started by torchrun; its arguments are verl's."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
@@ -93,7 +105,9 @@ def main() -> None:
         initialize_global_process_group()  # which also gives each rank its GPU
     else:  # verl's names gloo twice there, which torch refuses
         torch.distributed.init_process_group("gloo")
-    SFTTrainer(config).fit()
+    trainer = SFTTrainer(config)
+    leave_finished_epoch(trainer.train_dataloader, trainer.resume_global_step, trainer.steps_per_epoch)
+    trainer.fit()
     torch.distributed.destroy_process_group()
 
 

@@ -11,11 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pacs.base.errors import UserError
 from pacs.integration.plain_sft import PlainText
 
+WEIGHTS = "huggingface/model.safetensors"
 ROWS = [{"prompt": f"{a}+{b}", "response": str(a + b)} for a in range(8) for b in range(8)]
 
 
@@ -56,21 +58,32 @@ def test_what_is_wrong_is_refused(task: Path, data: Path, tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_verls_trainer_learns_it(task: Path, data: Path, tmp_path: Path) -> None:
-    """The first loss is that of a plain pass; the model that is saved has a lower one."""
+    """The first loss is that of a plain pass, that of the saved model lower; a resumed run ends at the same weights."""
     command = [
         sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "1",
         "-m", "pacs.integration.plain_sft", f"data.train_files={data}", f"data.train_batch_size={len(ROWS)}",
         "data.max_length=64", "data.num_workers=0", f"model.path={task / 'model'}",
         "+model.override_config.attn_implementation=sdpa", "engine.dtype=float32", "optim.lr=1e-3",
-        "trainer.total_epochs=5", f"trainer.default_local_dir={tmp_path / 'out'}",
+        "trainer.total_epochs=5", "trainer.save_freq=after_each_epoch", f"trainer.default_local_dir={tmp_path / 'out'}",
     ]  # fmt: skip
-    done = subprocess.run(command, env=dict(os.environ), cwd=tmp_path, capture_output=True, text=True, timeout=400)
-    assert done.returncode == 0, done.stderr[-4000:]
-    losses = [float(loss) for loss in re.findall(r"train/loss:([\d.]+)", done.stdout)]
+
+    def losses_of_a_start() -> list[float]:
+        done = subprocess.run(command, env=dict(os.environ), cwd=tmp_path, capture_output=True, text=True, timeout=400)
+        assert done.returncode == 0, done.stderr[-4000:]
+        return [float(loss) for loss in re.findall(r"train/loss:([\d.]+)", done.stdout)]
+
+    losses = losses_of_a_start()
     assert len(losses) == 5
     assert losses[0] == pytest.approx(loss_of(task / "model"), rel=0.01)  # verl calculates in bf16
     trained = loss_of(tmp_path / "out/global_step_5/huggingface")
     assert trained < losses[-1] < losses[0] - 0.5
+    # As a run that is killed before the end of its last epoch leaves its folder.
+    whole = (tmp_path / "out/global_step_5").rename(tmp_path / "whole")
+    (tmp_path / "out/latest_checkpointed_iteration.txt").write_text("4")
+    assert losses_of_a_start() == losses[4:]
+    expected, found = (load_file(folder / WEIGHTS) for folder in (whole, tmp_path / "out/global_step_5"))
+    assert expected.keys() == found.keys()
+    assert all(torch.equal(expected[name], found[name]) for name in expected)
 
 
 @torch.no_grad()
