@@ -35,7 +35,7 @@ _CHARS: Final = 400
 _WORDS_LIST: Final = """
     a about after also an and answer answering answers any as at automatically be been before box boxed by can
     carefully clear clearly complete completely correct detail detailed details down e efficient efficiently else
-    enclose enclosed end ending explain explanation express expressed expression extra extracted final finally
+    enclose enclosed end ending example explain explanation express expressed expression extra extracted final finally
     follow following for form format formatted from g give given giving has have here hope i in include included
     inside into is it its itself just last latex let lets like line logically make making math mathematical must
     need needs notation note nothing number of on once only or out output own part place placed please present
@@ -52,7 +52,12 @@ _CHINESE_LIST: Final = """
     填入 填在 置于 于 给出 输出 使用 用 以 在 到 中 内 里 步骤
 """
 _CHINESE: Final = re.compile("|".join(sorted(_CHINESE_LIST.split(), key=len, reverse=True)))
-_TAGS: Final = re.compile(r"</?answer>|\\f?boxed|\\text", re.I)
+_TAGS: Final = re.compile(r"</?(?:answer|think|thinking)>|\\+f?boxed|\\+text", re.I)
+#: What such words ask for beside a form: a count, a part, the last of several.
+_OTHER_ANSWER: Final = re.compile(
+    r"\bnumber of\b|\bparts?\s+\(?[a-h]\)?(?![a-z])|\b(?:answer|solution|result)s? (?:to|of|for) (?:only )?the last\b",
+    re.I,
+)
 _MATH: Final = re.compile(r"\$(?!Answer\b)[^$]*\$")
 _SIGNS: Final = re.compile(r"[+=<>^/\\\d]")
 _WORD: Final = re.compile(r"[^\W\d_]+")
@@ -77,7 +82,7 @@ def _asks(sentence: str) -> bool:
 
 def _says_more(sentence: str) -> bool:
     """Whether a request has a word, a number or a formula that is not of its form: what it asks for, or how exactly."""
-    if any("boxed" not in formula for formula in _MATH.findall(sentence)):
+    if any("boxed" not in formula for formula in _MATH.findall(sentence)) or _OTHER_ANSWER.search(sentence):
         return True
     plain = _CHINESE.sub(" ", _TAGS.sub(" ", sentence))
     return _SIGNS.search(plain) is not None or not _WORDS.issuperset(_WORD.findall(plain.casefold()))

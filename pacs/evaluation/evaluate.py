@@ -15,7 +15,7 @@ from pacs.base.terminal import print
 from pacs.data.template import Template
 from pacs.evaluation.engine import EngineOptions, EngineSettings, check_address
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
-from pacs.evaluation.grade import check_settings_work
+from pacs.evaluation.grade import check_grading_works
 from pacs.evaluation.grading import Grading, VerifierSettings, sentences
 from pacs.evaluation.model import Model, context_and_dtype, find_model, merge_checkpoint, model_sha256
 from pacs.evaluation.process import StopRequest, check_out, locked, nothing_left
@@ -64,7 +64,7 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     verifiers = Grading.of(model.reward, asked.verifiers).verifiers
     prepare_missing(asked.tasks, asked.data)
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
-    check_settings_work([problem for some in problems.values() for problem in some], verifiers)
+    check_grading_works([problem for some in problems.values() for problem in some], verifiers)
     prompts, context, reasoning = encode(model, problems, asked.sampling)
     print(reasoning.sentence("--reasoning, or the model's run,"), flush=True)
     if asked.options.ray_address is not None:

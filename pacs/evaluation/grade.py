@@ -50,20 +50,29 @@ def grade(problem: Problem, sample: Sample, verifiers: VerifierSettings) -> Grad
     return Grade(problem.id, sample.index, score, status, verdict["predicted"])
 
 
-def check_settings_work(problems: Sequence[Problem], verifiers: VerifierSettings) -> None:
-    """Grade an empty response to each problem, before any sample is drawn.
+def ungradable(problems: Sequence[Problem], verifiers: VerifierSettings) -> list[Problem]:
+    """Grade an empty response to each problem; return those whose right answers the verifier cannot grade by.
 
     Raises:
-        UserError: If a verifier refuses its settings, or a right answer of which it says so without a response: its
-            problem would count as never solved.
+        UserError: If a verifier refuses its settings.
     """
     try:
         statuses = [grade(each, Sample(each.id, 0, 0, "", 0, truncated=False), verifiers).status for each in problems]
     except ValueError as error:
         raise UserError(f"{OPTION}: {error}") from error
-    if wrong := [problem for problem, status in zip(problems, statuses, strict=True) if status == "error"]:
+    return [problem for problem, status in zip(problems, statuses, strict=True) if status == "error"]
+
+
+def check_grading_works(problems: Sequence[Problem], verifiers: VerifierSettings) -> None:
+    """Look for what cannot be graded before any sample is drawn.
+
+    Raises:
+        UserError: If a verifier refuses its settings, or a right answer: its problem would count as never solved.
+    """
+    if wrong := ungradable(problems, verifiers):
         first, name = wrong[0], wrong[0].extra_info.get("verifier") or DEFAULT
-        letters = f"name the letters of all choices ({OPTION} {name}.letters=ABCDE), or " * (name == "multiple_choice")
+        by_letters = name == "multiple_choice" and first.extra_info.get("choices") is None
+        letters = f"name the letters of all choices ({OPTION} {name}.letters=ABCDE), or " * by_letters
         raise UserError(
             f"by the right answers of {len(wrong):,} of {len(problems):,} problems {name} cannot grade (the first: "
             f"{first.ground_truth[:60]!r}, of {first.id} of {first.data_source}): {letters}leave such rows out"
@@ -149,7 +158,7 @@ def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
 
 def _grade(out: Path, task: str, settings: Settings) -> list[Grade]:
     problems = read_problems(out, task)
-    check_settings_work(problems, settings.verifiers)
+    ungradable(problems, settings.verifiers)  # settings that a verifier refuses
     return grade_all(task, problems, read_samples(out, task, settings.model.prefix), settings.verifiers)
 
 

@@ -97,10 +97,16 @@ def _letter(answer: str, texts: dict[str, str], gold: str) -> str:
     if (bare := named.strip("()\\. \t\n$*")) in set(ascii_uppercase):
         return bare
     label = _LABEL.fullmatch(named)
-    if label and label[1] in _of_text(label[2], texts):
+    if label and _has_text(texts.get(label[1], ""), label[2], texts):
         return label[1]
     letters = _of_text(plain, texts)
     return gold if gold in letters else next(iter(letters), answer)
+
+
+def _has_text(choice: str, text: str, texts: dict[str, str]) -> bool:
+    """Whether a choice that is named has this text, in whatever case, unless another has it in its case."""
+    text = _normalise(text)
+    return choice == text or (choice.casefold() == text.casefold() and text not in texts.values())
 
 
 def _of_text(text: str, texts: dict[str, str]) -> list[str]:

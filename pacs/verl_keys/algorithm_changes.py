@@ -38,7 +38,7 @@ _MODEL = (
 _ENGINE = (
     "agent.num_workers", "calculate_log_probs", "checkpoint_engine", "cudagraph_capture_sizes", "data_parallel_size",
     "disable_log_stats", "disaggregation", "enable_chunked_prefill", "enable_prefix_caching", "enable_sleep_mode",
-    "enforce_eager", "engine_kwargs.vllm.stream_interval", "engine_kwargs.vllm.watermark",
+    "enforce_eager", "engine_kwargs.vllm.watermark",
     "expert_parallel_size", "free_cache_engine", "gpu_memory_utilization", "layered_summon",
     "load_format", "log_prob_max_token_len_per_gpu", "log_prob_micro_batch_size", "log_prob_micro_batch_size_per_gpu",
     "log_prob_use_dynamic_bsz", "max_model_len", "max_num_batched_tokens", "max_num_seqs", "mode",

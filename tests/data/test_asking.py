@@ -7,6 +7,8 @@ from pacs.data.filters import normalised
 
 #: As published rows and public templates have them, around the problem.
 ASKING = [
+    "{}\nPlease put your final answer within \\\\boxed{{}}.",
+    "{}\nPut your final answer in \\boxed{{}}, for example \\boxed{{answer}}.",
     "Solve the following math problem step by step. The last line of your response should be of the form Answer: "
     "$Answer (without quotes) where $Answer is the answer to the problem.\n\n{}\n\nRemember to put your answer on its "
     'own line after "Answer:".',
@@ -75,6 +77,9 @@ SAYS_MORE = [
     "Reason step by step about the maximum of $f$ on $[0,1]$.",
     "Print 'YES' (without quotes) if n is prime.",
     "求 $x$ 的值。\n请将答案保留两位小数，并放在\\boxed{}中。",
+    "Solve $x^3=x$. Give your answer as the number of solutions in \\boxed{}.",
+    "Find a and b. Put your answer to part (a) in \\boxed{}.",
+    "What is $1+1$? And $2+2$? Report the answer to the last question in \\boxed{}.",
 ]
 
 

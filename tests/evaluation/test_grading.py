@@ -18,7 +18,7 @@ from pacs.checkpoints.folder import seal
 from pacs.checkpoints.source import find_source
 from pacs.evaluation.evaluate import Asked, settle
 from pacs.evaluation.folder import Store, read_grades, write_problems
-from pacs.evaluation.grade import check_settings_work, grade
+from pacs.evaluation.grade import check_grading_works, grade
 from pacs.evaluation.grading import Grading, parse_given, sentences
 from pacs.evaluation.model import find_model, model_sha256
 from pacs.evaluation.sample import Problem, Sample
@@ -280,7 +280,7 @@ def test_a_verifier_that_gives_a_graded_score_is_no_pass_at_k(monkeypatch: pytes
     with pytest.raises(ValueError, match=r"halves gave p the score 0.5 with the status wrong: .*counts right and"):
         grade(problem, Sample("p", 0, 0, "x", 1, truncated=False), {})
     with pytest.raises(UserError, match=r"halves gave p the score 0.5"):
-        check_settings_work([problem], {})
+        check_grading_works([problem], {})
 
 
 def test_a_right_answer_that_no_response_can_give_is_refused() -> None:
@@ -292,9 +292,9 @@ def test_a_right_answer_that_no_response_can_give_is_refused() -> None:
     with pytest.raises(
         UserError, match=r"answers of 2 of 3 problems multiple_choice cannot grade \(the first: 'E', of qE "
     ):
-        check_settings_work([problem("A"), problem("E"), problem("J")], {})
-    check_settings_work([problem("A"), problem("E")], {"multiple_choice": {"letters": "ABCDE"}})
-    check_settings_work([problem("A"), problem("E", choices=["1", "2", "3", "4", "5"])], {})
+        check_grading_works([problem("A"), problem("E"), problem("J")], {})
+    check_grading_works([problem("A"), problem("E")], {"multiple_choice": {"letters": "ABCDE"}})
+    check_grading_works([problem("A"), problem("E", choices=["1", "2", "3", "4", "5"])], {})
 
 
 def test_the_sentence_says_where_each_setting_is_from() -> None:

@@ -159,6 +159,7 @@ def test_a_boxed_text_counts_where_the_choices_are_known(answer: str, gold: str,
         ("5 MJ", "B", "correct"),
         ("A) 5 mJ", "A", "correct"),
         ("A) 5 MJ", "A", "wrong"),
+        ("(A) 5 Mj", "A", "correct"),  # neither choice has it so, and the letter says which
         ("5 mj", "A", "wrong"),  # it may be either
         ("C1CCCCC1", "C", "wrong"),  # cyclohexane is no benzene
         ("C1CCCCC1", "D", "correct"),

@@ -161,7 +161,8 @@ def kernel_problems(config: DictConfig) -> Iterator[str]:
     """Packages with kernels for GPUs that the policy's settings ask for and that are not here."""
     model = "actor_rollout_ref.model"
     named, build = attention(config), "bash scripts/setup_gpu.sh builds it"
-    if named == "flash_attention_2" and importlib.util.find_spec("flash_attn") is None:
+    # With the package kernels transformers takes one of the hub's.
+    if named == "flash_attention_2" and not any(map(importlib.util.find_spec, ("flash_attn", "kernels"))):
         mend = f"{build}; or take PyTorch's (++{model}.override_config.attn_implementation=sdpa)"
         yield f"{model}.override_config.attn_implementation={named} needs flash-attn, which is not installed: {mend}."
     if config.actor_rollout_ref.model.use_liger and importlib.util.find_spec("liger_kernel") is None:

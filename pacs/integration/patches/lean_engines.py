@@ -17,12 +17,12 @@ class Engines(LLMServerClient):  # type: ignore[misc]
         client: verl's own.
 
     Attributes:
-        whole: whether vLLM tells of a response at its end alone. verl reads no more, and else vLLM makes an object of
-            each response for each of its tokens. Requests that may be broken off are told of from their first token:
-            verl breaks off none before.
+        final_only: whether vLLM tells of a response at its end alone. verl reads no more, and else vLLM makes an object
+            for each token. Requests that may be broken off are told of from their first token: verl breaks off none
+            before.
     """
 
-    whole = True
+    final_only = True
 
     def __init__(self, client: LLMServerClient) -> None:
         super().__init__(client.config, client._load_balancer)
@@ -35,7 +35,7 @@ class Engines(LLMServerClient):  # type: ignore[misc]
         """The response to a prompt of text. Nobody reads its own text, so that vLLM need not make any."""
         name, server = await self._acquire_server(request_id)
         if name not in self._together:
-            self._together[name] = Together(partial(_generate, server, self.whole))
+            self._together[name] = Together(partial(_generate, server, self.final_only))
         request = {
             "request_id": self._vllm_request_id(request_id),
             "prompt_ids": prompt_ids,
@@ -69,6 +69,8 @@ class Engines(LLMServerClient):  # type: ignore[misc]
         return acquired
 
 
-async def _generate(server: Any, whole: bool, requests: list[dict[str, Any]]) -> AsyncIterator[list[tuple[int, Any]]]:
-    async for outputs in server.generate_each.options(num_returns="streaming").remote(requests, whole):
+async def _generate(
+    server: Any, final_only: bool, requests: list[dict[str, Any]]
+) -> AsyncIterator[list[tuple[int, Any]]]:
+    async for outputs in server.generate_each.options(num_returns="streaming").remote(requests, final_only):
         yield await outputs

@@ -62,18 +62,18 @@ async def compute_scores(self: Any, responses: Sequence[Graded]) -> list[Any]:
 
 
 async def generate_each(
-    self: Any, requests: Sequence[dict[str, Any]], whole: bool
+    self: Any, requests: Sequence[dict[str, Any]], final_only: bool
 ) -> AsyncIterator[list[tuple[int, Any]]]:
     """Of an engine's server of verl's: the responses to requests as they are done, those of a moment together.
 
     Args:
         requests: arguments of `generate`.
-        whole: whether vLLM tells of a response at its end alone, and not at each token.
+        final_only: whether vLLM tells of a response at its end alone, and not at each token.
 
     Yields:
         The number of a request with its output or exception.
     """
-    if whole:
+    if final_only:
         from vllm.sampling_params import RequestOutputKind  # graders, which import this module, have no vLLM
 
         for request in requests:

@@ -40,7 +40,7 @@ class EnginesThatGoOn(FullyAsyncLLMServerClient, _SeedOfRest, Engines):  # type:
         client: verl's own.
     """
 
-    whole = False
+    final_only = False
 
     def __init__(self, client: LLMServerClient) -> None:
         Engines.__init__(self, client)
@@ -59,7 +59,7 @@ class EnginesThatRepeat(Engines):
         client: verl's own.
     """
 
-    whole = False
+    final_only = False
 
     async def generate(self, request_id: str, **asked: Any) -> Any:
         """The engine's answer to the whole request."""
