@@ -122,6 +122,8 @@ ADDED: dict[str, Any] = {
     "run.rollouts.vine.train_completions": False,
     "run.turns.graded": "last",
 }
+#: Keys of an engine that an earlier version set, without effect: its runs go on.
+DROPPED = ("engine_kwargs.vllm.stream_interval",)
 #: Where the run ends counts only where the learning rate depends on it.
 STEPS = "trainer.total_training_steps"
 LENGTH = (STEPS, "trainer.total_epochs")
@@ -130,6 +132,7 @@ _DECIDED = {
     **dict.fromkeys(COUNTS, True),
     **dict.fromkeys(DOES_NOT_COUNT, False),
     **{f"{section}.{part}": False for section, parts in COUNTS.items() for part in parts},
+    **{f"{section}.{part}": False for section, parts in COUNTS.items() if parts is _ENGINE for part in DROPPED},
     **{f"{section}.{part}": True for section, parts in DOES_NOT_COUNT.items() for part in parts},
 }
 

@@ -398,3 +398,10 @@ def test_a_run_by_a_version_before_did_what_stands_for_it() -> None:
     assert algorithm_changes({"run": {}}, now) == []
     now["run"]["balance_rewards"] = True
     assert algorithm_changes({"run": {}}, now) == ["run.balance_rewards: false in the checkpoint, true now"]
+
+
+@pytest.mark.parametrize("engine", ["actor_rollout_ref.rollout", "genac.critic.rollout"])
+def test_a_run_of_before_goes_on_without_a_key_that_had_no_effect(engine: str) -> None:
+    before = OmegaConf.create()
+    OmegaConf.update(before, f"{engine}.engine_kwargs.vllm.stream_interval", 1_000_000, force_add=True)
+    assert algorithm_changes(before, {}) == []
