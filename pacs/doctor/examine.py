@@ -9,7 +9,7 @@ from pacs.base.errors import UserError
 from pacs.doctor import machine, versions
 from pacs.doctor.finding import Finding, State
 from pacs.doctor.kernels import check_kernels
-from pacs.doctor.trials import check_layout, check_speed
+from pacs.doctor.trials import check_layout, check_speed, usable_gpus
 from pacs.planning.plan import make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.verl_keys import config as keys
@@ -49,7 +49,7 @@ def examine(config: DictConfig | None, hardware: str | None, *, speed: bool, pro
         found_of_run = list(_check_run(config, hardware))
         yield from found_of_run
         sound = all(finding.state != "fail" for finding in found_of_run)
-        if probe and sound and (not gpu or len(found) >= keys.ranks_per_node(config)):
+        if probe and sound and (not gpu or usable_gpus(len(found)) >= keys.ranks_per_node(config)):
             yield from check_layout(config)
     yield from versions.check_ray()
     yield versions.check_sandbox()

@@ -79,6 +79,12 @@ def gpu_of(rank: int) -> str:
     return str(rank) if named is None else named.split(",")[rank].strip()
 
 
+def usable_gpus(found: int) -> int:
+    """Of the machine's GPUs, how many CUDA_VISIBLE_DEVICES leaves."""
+    named = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return found if named is None else min(found, len([gpu for gpu in named.split(",") if gpu.strip()]))
+
+
 def first_to_fail(processes: Sequence[subprocess.Popen[bytes]], seconds: float) -> int | None:
     """The number of the process that fails first; None if all end well.
 

@@ -20,6 +20,16 @@ def test_a_rank_has_one_of_the_gpus_that_are_given(
     assert [trials.gpu_of(rank) for rank in range(2)] == gpus
 
 
+@pytest.mark.parametrize(("visible", "usable"), [(None, 8), ("", 0), ("3", 1), ("1, 2", 2), ("0,1,2,3,4,5,6,7,8", 8)])
+def test_a_layout_is_tried_on_gpus_that_are_given(
+    visible: str | None, usable: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    if visible is not None:
+        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
+    assert trials.usable_gpus(8) == usable
+
+
 def test_who_fails_first_is_told_though_others_wait_for_it() -> None:
     processes = [subprocess.Popen(["sleep", "600"]), subprocess.Popen(["sh", "-c", "exit 3"])]
     assert trials.first_to_fail(processes, 60.0) == 1
