@@ -69,6 +69,15 @@ def test_the_notice_stops_the_run_and_requeues_the_job(tmp_path: Path) -> None:
     assert batch.log.read_text().splitlines()[-1] == "scontrol requeue 7"
 
 
+@pytest.mark.parametrize(("number", "name"), [("7", "7_3"), ("8", "8")])
+def test_of_a_job_array_one_task_alone_is_requeued(tmp_path: Path, number: str, name: str) -> None:
+    """A task has the array's number for its own, and Slurm takes that for the whole array (its page on job arrays)."""
+    array = {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "3"}
+    status, printed = (batch := Batch(tmp_path, "stops", SLURM_JOB_ID=number, **array)).sent(signal.SIGUSR1)
+    assert status == 75, printed
+    assert batch.log.read_text().splitlines()[-1] == f"scontrol requeue {name}"
+
+
 def test_a_job_that_slurm_does_not_requeue_says_so(tmp_path: Path) -> None:
     status, printed = Batch(tmp_path, "stops", requeues=False).sent(signal.SIGUSR1)
     assert status == 75
