@@ -31,13 +31,13 @@ def own_address(interface: str | None, *, alone: bool) -> str:
     """This node's IPv4 address for the other nodes.
 
     Args:
-        interface: the interface to take; None: that of the host's name, else that of the default route.
+        interface: the interface to take; None or empty: that of the host's name, else that of the default route.
         alone: whether there are no others, so that the loopback will do.
 
     Raises:
         ClusterError: If there is no such interface, or only the loopback.
     """
-    if interface is not None:
+    if interface:
         found = _addresses()
         if interface not in found:
             lacks = f"{socket.gethostname()} has no such interface with an IPv4 address"

@@ -71,8 +71,8 @@ def make_paths_absolute(config: DictConfig) -> None:
     checks.check_paths(config)
     with open_dict(config):
         config.run.dir = str(Path(config.run.dir).expanduser().absolute())
-        if config.ray_kwargs.ray_init.get("address") is None and "RAY_ADDRESS" in os.environ:  # Ray would take it too
-            config.ray_kwargs.ray_init.address = os.environ["RAY_ADDRESS"]
+        if config.ray_kwargs.ray_init.get("address") is None:  # as Ray has it, which takes an empty one for none
+            config.ray_kwargs.ray_init.address = os.environ.get("RAY_ADDRESS") or None
         if config.ray_kwargs.ray_init.get("address") is not None:
             _name_inputs_absolutely(config)
         config.trainer.default_local_dir = str(Path(config.trainer.default_local_dir).expanduser().absolute())

@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
+from ray._private import services
 
 from pacs.checkpoints.folder import METRICS, Checkpoint
 from pacs.composing import compose_run
@@ -32,6 +33,16 @@ def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkey
     OmegaConf.update(config, "actor_rollout_ref.model.path", "Qwen/Qwen3-8B")
     launcher._name_inputs_absolutely(config)
     assert config.actor_rollout_ref.model.path == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize(("variable", "address"), [("", None), ("10.0.0.1:6379", "10.0.0.1:6379")])
+def test_an_empty_ray_address_is_none_as_for_ray(
+    variable: str, address: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAY_ADDRESS", variable)
+    config, _ = compose_run("pacs", ["recipe=arithmetic"])
+    launcher.make_paths_absolute(config)
+    assert config.ray_kwargs.ray_init.address == address == services.canonicalize_bootstrap_address(None)
 
 
 def test_a_run_that_was_cut_off_after_its_last_save_counts_as_finished(
