@@ -6,6 +6,7 @@ its Hugging Face id is looked up.
 """
 
 import io
+import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
 from functools import partial
@@ -132,7 +133,7 @@ def refuse(problems: Iterable[str]) -> None:
 
 
 def check_paths(config: DictConfig) -> None:
-    """Raise `ConfigError` where the run's folder, its model or its data is not named by a path."""
+    """Raise `ConfigError` where the run's folder, a model, its data or a checkpoint is not named by a path."""
     keys = ("run.dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
     given = {key: OmegaConf.select(config, key) for key in keys}
     refuse(f"{key} is empty: leave it out, or name a path." for key, value in given.items() if not value)
@@ -140,6 +141,13 @@ def check_paths(config: DictConfig) -> None:
         f"{key}={value}: name a path."
         for key, value in given.items()
         if not all(isinstance(path, str) for path in listed(value))
+    )
+    given |= {key: OmegaConf.select(config, key) for key in ("critic.model.path", "trainer.resume_from_path")}
+    refuse(
+        f"{key}={path}: there is no home folder of such a user here: name the path in full."
+        for key, value in given.items()
+        for path in listed(value)
+        if isinstance(path, str) and os.path.expanduser(path).startswith("~")  # noqa: PTH111 (pathlib's raises)
     )
 
 
