@@ -133,12 +133,9 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
     """
     if keep is not None and keep < 1:
         raise ValueError(f"keep={keep} would delete the checkpoint that was just written; at least 1, or None")
-    complete, deleted = [], []
-    for folder in _step_folders(checkpoints):
-        try:
-            complete.append(read_checkpoint(folder, content=False))
-        except BrokenCheckpoint:
-            continue
+    deleted = []
+    # By their content: a damaged one that a start has passed over is newer than what that start saves.
+    complete = [] if keep is None else complete_checkpoints(checkpoints)[0]
     old = [] if keep is None else complete[: max(0, len(complete) - keep)]
     for checkpoint in old:
         # Under another name first: a delete that is cut off must not leave half a checkpoint under the real one.

@@ -31,3 +31,15 @@ def test_the_newest_by_number_stay_with_their_references(keep: int | None, tmp_p
         named = {references[step] for step in kept} - {None}
         assert {path.name for path in (folder / REFERENCES).iterdir()} == named
         assert {path.name for path in gone} & {f"global_step_{step}" for step in kept} == set()
+
+
+@pytest.mark.parametrize("keep", [1, 2])
+def test_a_damaged_one_does_not_take_the_place_of_what_was_just_saved(keep: int, tmp_path: Path) -> None:
+    """A start that goes on from step 20, since what is newer is damaged, saves step 30."""
+    for step in (20, 40, 60):
+        folder = save(tmp_path, step)
+        if step > 20:
+            (folder / "actor" / "model.pt").write_text(f"weights of stop {step}")  # as long as what was written
+    save(tmp_path, 30)
+    prune(tmp_path, keep=keep)
+    assert numbers(tmp_path) == ({30, 40, 60} if keep == 1 else {20, 30, 40, 60})
