@@ -23,7 +23,7 @@ from pacs.base.files import check_not_of_a_run
 from pacs.base.terminal import print
 from pacs.data.columns import Columns
 from pacs.data.filters import find_evaluation_sets
-from pacs.data.golds import math_gold, text_gold
+from pacs.data.golds import GOLDS, text_gold
 from pacs.data.livecodebench import RELEASE, RELEASES, WINDOW, LiveCodeBench
 from pacs.data.load import FORMATS, local_revision
 from pacs.data.output import find_prepared
@@ -167,7 +167,7 @@ def _file_source(args: argparse.Namespace) -> tuple[Source, dict[str, Any]]:
     verifier = args.verifier or "math"
     given = {"question": "problem", "answer": "answer", "id": None, "difficulty": None}
     columns = given | {name: text for name in given if (text := getattr(args, f"{name}_column")) is not None}
-    read, file = Columns(**columns, gold=math_gold if verifier == "math" else text_gold, strict=True), Path(args.source)
+    read, file = Columns(**columns, gold=GOLDS.get(verifier, text_gold), strict=True), Path(args.source)
     training = args.split != "test"
     source = Source(file.stem, file.name, "train", None, "a local file", read, training=training, verifier=verifier)
     return source, {"columns": columns}

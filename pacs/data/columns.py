@@ -47,8 +47,8 @@ class Columns:
     def __call__(self, row: Row, place: str) -> Problem:
         """Read one row; see `Reader`."""
         question, answer = at(row, self.question) or "", at(row, self.answer)
-        if not isinstance(question, str) or isinstance(answer, dict):
-            raise Dropped("question or answer is not text")
+        if not isinstance(question, str):
+            raise Dropped("the question is not text: name a place in it, as --question-column prompt.0.content")
         question = question.strip()
         if not question:
             raise Dropped("empty question")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
+from pacs.data.golds import Numeral
 from pacs.data.problem import Row
 
 
@@ -82,7 +83,7 @@ def _first_character(file: Path) -> str:
 
 
 def _loads(text: str) -> Any:
-    return json.loads(text, parse_float=str, parse_int=str, object_pairs_hook=_object)
+    return json.loads(text, parse_float=Numeral, parse_int=Numeral, object_pairs_hook=_object)
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

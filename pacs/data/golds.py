@@ -1,10 +1,12 @@
-"""Right answers as the sources have them, as text that the verifier of mathematics takes."""
+"""Right answers as the sources have them, as text that their verifier takes."""
 
 import ast
 import contextlib
+import json
 import math
 import re
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Final
 
 from pacs.data.problem import Dropped
 from pacs.rewards.extract import BOXED, last_boxed
@@ -13,6 +15,12 @@ from pacs.rewards.extract import BOXED, last_boxed
 MARK = "####"
 _SINGLE = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Za-z]")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+#: Of a row whose answer holds other values by their names.
+OBJECT: Final = "the answer is an object: name a place in it, as --answer-column answer.value"
+
+
+class Numeral(str):
+    """A number in a file of JSON, as it is written there."""
 
 
 def math_gold(value: Any) -> str:
@@ -22,7 +30,7 @@ def math_gold(value: Any) -> str:
     behind the last `####`, without the commas of thousands. A list, or the text of one (`['5']`), must have one answer.
 
     Raises:
-        Dropped: If a list has several: whether one of them is asked for or all, it does not say.
+        Dropped: If it is an object, or a list has several: whether one of them is asked for or all, it does not say.
     """
     if isinstance(value, str) and value.startswith(("['", '["')) and value.endswith("]"):
         # LaTeX whose backslashes the one who wrote the list has not doubled.
@@ -30,15 +38,8 @@ def math_gold(value: Any) -> str:
         with contextlib.suppress(ValueError, SyntaxError):
             value = ast.literal_eval(written)
     if isinstance(value, list | tuple):
-        answers = set(filter(None, map(math_gold, value)))
-        if len(answers) > 1:
-            raise Dropped("several answers in a list")
-        return answers.pop() if answers else ""
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return ""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    text = str(value).strip()
+        return _only(map(math_gold, value))
+    text = _written(value)
     if BOXED in text:
         text = last_boxed(text) or ""
     elif MARK in text:
@@ -67,8 +68,50 @@ def list_gold(value: Any) -> str:
 
 
 def text_gold(value: Any) -> str:
-    """The text as it is, without the white space around it; "" if there is none."""
-    return "" if value is None else str(value).strip()
+    """The text as it is, without the white space around it; of numbers and lists as `math_gold`."""
+    return _only(map(text_gold, value)) if isinstance(value, list | tuple) else _written(value)
+
+
+def json_gold(value: Any) -> str:
+    """As `text_gold`, and an object is its JSON."""
+    return _json(value) if isinstance(value, dict) else text_gold(value)
+
+
+#: By verifier; of another one `text_gold`.
+GOLDS: Final[dict[str, Callable[[Any], str]]] = {"math": math_gold, "code": json_gold, "countdown": json_gold}
+
+
+def _only(golds: Iterable[str]) -> str:
+    """The one answer in a list, "" if there is none. Raises Dropped if there are several."""
+    answers = set(filter(None, golds))
+    if len(answers) > 1:
+        raise Dropped("several answers in a list")
+    return answers.pop() if answers else ""
+
+
+def _written(value: Any) -> str:
+    """A value as text, a whole number that is stored as a float without its ".0"; "" of what says that there is none.
+
+    Raises:
+        Dropped: If it is an object.
+    """
+    if isinstance(value, dict):
+        raise Dropped(OBJECT)
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
+def _json(value: Any) -> str:
+    """A value as JSON, numbers of a file as they are written there."""
+    match value:
+        case Numeral():
+            return value
+        case dict():
+            return "{" + ", ".join(f"{json.dumps(name)}: {_json(part)}" for name, part in value.items()) + "}"
+        case list() | tuple():
+            return "[" + ", ".join(map(_json, value)) + "]"
+    return json.dumps(value)
 
 
 def as_difficulty(value: Any) -> float | None:

@@ -2,13 +2,23 @@
 
 import json
 import math
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.data.golds import as_difficulty, boxed_gold, list_gold, math_gold, number_gold, text_gold, unsolved
+from pacs.data.golds import (
+    as_difficulty,
+    boxed_gold,
+    json_gold,
+    list_gold,
+    math_gold,
+    number_gold,
+    text_gold,
+    unsolved,
+)
 from pacs.data.problem import Dropped
 
 
@@ -92,10 +102,33 @@ def test_list_gold(value: Any, gold: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "gold"), [(None, ""), (" a $b$ ", "a $b$"), ("\\boxed{1}", "\\boxed{1}"), (1.0, "1.0")]
+    ("value", "gold"),
+    [
+        (None, ""),
+        (" a $b$ ", "a $b$"),
+        ("\\boxed{1}", "\\boxed{1}"),
+        ("['a']", "['a']"),
+        (1.0, "1"),
+        (2.5, "2.5"),
+        (math.nan, ""),
+        (["a"], "a"),
+        ([], ""),
+    ],
 )
 def test_text_gold(value: Any, gold: str) -> None:
-    assert text_gold(value) == gold
+    assert text_gold(value) == json_gold(value) == gold
+
+
+def test_no_text_is_made_of_several_answers() -> None:
+    for gold in (text_gold, json_gold):
+        with pytest.raises(Dropped, match="several answers in a list"):
+            gold(["a", "b"])
+
+
+@pytest.mark.parametrize("gold", [math_gold, text_gold])
+def test_the_mend_of_an_object_is_told(gold: Callable[[Any], str]) -> None:
+    with pytest.raises(Dropped, match=r"--answer-column answer\.value"):
+        gold({"value": "5"})
 
 
 @settings(deadline=None, derandomize=True)

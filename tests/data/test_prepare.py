@@ -86,6 +86,45 @@ def test_answers_may_be_texts_and_numbers(tmp_path: Path, run: Run) -> None:
     assert [row["reward_model"]["ground_truth"] for row in rows] == ["\\frac{1}{2}", "2", "3.0"]
 
 
+#: Ground truths that are JSON, by their verifier.
+OBJECTS: dict[str, list[dict[str, Any]]] = {
+    "countdown": [{"numbers": [3, 7, 25], "target": 82}, {"numbers": [1], "target": -1}],
+    "code": [
+        {"fn_name": "twice", "inputs": ["1e2", '"é"'], "outputs": ["2e2", '"éé"']},
+        {"fn_name": None, "inputs": ["1\n"], "outputs": ["1.50"]},
+    ],
+}
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "parquet"])
+@pytest.mark.parametrize("verifier", OBJECTS)
+def test_objects_are_right_answers_where_these_are_json(verifier: str, ending: str, tmp_path: Path, run: Run) -> None:
+    """As TinyZero has them in a column of Parquet, and anyone in JSON who does not put them in quotes."""
+    write = write_jsonl if ending == "jsonl" else write_parquet
+    file = write(tmp_path / f"mine.{ending}", [question(i, answer) for i, answer in enumerate(OBJECTS[verifier])])
+    assert run("prepare", file, "--verifier", verifier, "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [json.loads(row["reward_model"]["ground_truth"]) for row in rows] == OBJECTS[verifier]
+
+
+def test_numbers_in_objects_stay_as_they_are_written(tmp_path: Path, run: Run) -> None:
+    answer = '{"fn_name": null, "inputs": ["x"], "outputs": ["y"], "weight": [1.10, 1e5, 12345678901234567890123, -0]}'
+    (tmp_path / "mine.jsonl").write_text(f'{{"problem": "Is it?", "answer": {answer}}}')
+    assert run("prepare", tmp_path / "mine.jsonl", "--verifier", "code", "--out", tmp_path / "out")[0] == 0
+    (row,) = problems(tmp_path / "out" / "train.parquet")
+    assert row["reward_model"]["ground_truth"] == answer
+
+
+def test_of_another_verifier_the_place_in_an_object_is_asked_for(tmp_path: Path, run: Run) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(1, {"value": "5"}), question(2, {"value": "6"})])
+    status, _, err = run("prepare", file, "--out", tmp_path / "out")
+    assert status == 2
+    assert "name a place in it, as --answer-column answer.value: 2" in err
+    assert run("prepare", file, "--answer-column", "answer.value", "--out", tmp_path / "out")[0] == 0
+    rows = problems(tmp_path / "out" / "train.parquet")
+    assert [row["reward_model"]["ground_truth"] for row in rows] == ["5", "6"]
+
+
 def test_each_reason_is_counted_and_shown(tmp_path: Path, evaluation: Path, model: Path, run: Run) -> None:
     rows = [
         question(0),
