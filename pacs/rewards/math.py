@@ -30,6 +30,9 @@ MAX_WORDS: Final = 5
 PLACEHOLDER: Final = "it stands for an answer that is not there"
 SENTENCE: Final = f"it is a sentence of more than {MAX_WORDS} words, which nothing but its own text meets"
 
+#: It may be one of thousands, as in 5,120, or stand between two answers.
+_COMMA: Final = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+
 _log = logging.getLogger(__name__)
 
 
@@ -126,6 +129,8 @@ def _grade(predicted: str, gold: str, limits: Limits, accept_unevaluated: bool) 
                 return "unevaluated"
             answer = _carried_out(predicted, limits)
         status = compare(answer, target)
+        if status == "wrong" and (apart := _COMMA.sub(", ", predicted)) != predicted:
+            status = compare(read(apart), target)
     except (Unreadable, TooMuch, NoValue, RecursionError):
         return "wrong"
     return "correct" if status == "unevaluated" and accept_unevaluated else status

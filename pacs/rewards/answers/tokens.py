@@ -20,12 +20,19 @@ _SPACE = re.compile(r"(?:(?<!\\)\\[,;:> \n]|\\(?:quad|qquad|enspace|thinspace)(?
 _SIGNS: Final = r"""
     ×\times ·\cdot ÷\div π\pi ∞\infty ≤\le ≥\ge ≠\ne ±\pm ∪\cup ∈\in √\sqrt ⋅\cdot ∉\notin ∖\setminus ∨\lor ∧\land
     ⟨\langle ⟩\rangle α\alpha β\beta λ\lambda φ\phi ω\omega ∅\emptyset ≡\equiv θ\theta
+    ½\frac12 ⅓\frac13 ⅔\frac23 ¼\frac14 ¾\frac34
 """
+#: Raised signs and lowered ones, and what they are.
+_RAISED, _RAISED_ARE, _LOWERED, _LOWERED_ARE = "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ", "0123456789+-n", "₀₁₂₃₄₅₆₇₈₉ₙ", "0123456789n"
+_PLAIN = str.maketrans(_RAISED + _LOWERED, _RAISED_ARE + _LOWERED_ARE)
+#: Several of them in a row, which are one exponent or one index.
+_RUN = re.compile(f"([{_RAISED}]{{2,}})|[{_LOWERED}]{{2,}}")
 _UNICODE: Final = {
     **{word[0]: f"{word[1:]} " for word in _SIGNS.split()},
-    **{sign: f"^{power}" for power, sign in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")},
-    "−": "-", "–": "-", "°": r"^\circ ", "ⁿ": "^n", "⁺": "^+", "⁻": "^-", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}",
-    "ℚ": r"\mathbb{Q}", "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "", "Å": "angstrom",
+    **{sign: f"^{sign.translate(_PLAIN)}" for sign in _RAISED},
+    **{sign: f"_{sign.translate(_PLAIN)}" for sign in _LOWERED},
+    "−": "-", "–": "-", "‐": "-", "‑": "-", "°": r"^\circ ", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
+    "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "", "Å": "angstrom", "⁄": "/", "∕": "/",
 }  # fmt: skip
 _TRANSLATION = str.maketrans(_UNICODE)
 #: One name for commands that mean the same: the first of each group.
@@ -61,6 +68,8 @@ _PRIMES = re.compile(r"\^ ?\{ ?((?:\\prime ?)+)\}")
 #: Powers of units, as in \\mathrm{m s^{-1}}.
 _POWERS_OF_UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
 _CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
+#: It is raised by itself: 90\\degree.
+_DEGREE = re.compile(r"(\^\s*\{?\s*\\degree)(?![a-zA-Z])|\\degree(?![a-zA-Z])")
 _NOT_EQUAL = re.compile(r"\\not\s*=|(?<=\s)!=")  # 5!=120 is a factorial
 #: Relations as they are typed.
 _TYPED: Final = {">=": r"\ge ", "<=": r"\le ", "==": "="}
@@ -111,7 +120,9 @@ def bare(answer: str) -> str:
 def plain(answer: str) -> str:
     r"""A `bare` answer without what does not change its meaning: `\left`, `\displaystyle`, LaTeX's spaces, ..."""
     check_size(answer)
-    text = _THOUSANDS.sub("", answer.replace("\\AA", "Å").translate(_TRANSLATION))
+    answer = _RUN.sub(lambda found: f"{'^' if found[1] else '_'}{{{found[0].translate(_PLAIN)}}}", answer)
+    text = _DEGREE.sub(lambda found: found[1] or r"^\circ ", answer.replace("\\AA", "Å").translate(_TRANSLATION))
+    text = _THOUSANDS.sub("", text)
     text = _ROW_SPACE.sub(r"\\\\", text)
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)

@@ -8,7 +8,7 @@ from pacs.rewards.answers.tokens import Token
 
 #: The commonest units, one name first and the other words for it; any other word is its own name, in the singular.
 _UNITS: Final = """
-    % percent percents pct percentage pc ; deg degree degrees ; rad radian radians ; $ dollar dollars usd ;
+    % percent percents pct percentage ; deg degree degrees ; rad radian radians ; $ dollar dollars usd USD ;
     cent cents ¢ ; s sec secs second seconds ; min mins minute minutes ; h hr hrs hour hours ; day d days ;
     week wk weeks ; year yr yrs years ; mm millimeter millimeters millimetre millimetres ;
     cm centimeter centimeters centimetre centimetres ; m meter meters metre metres ;
@@ -22,6 +22,8 @@ _NAME: Final = {
     **{word: words[0] for words in map(str.split, _UNITS.split(" ;")) for word in words},
     **{symbol: symbol for symbol in _SYMBOLS.split()},
 }
+#: With another case they are others: 5 Mm are 5,000 km.
+_OF_ONE_CASE: Final = ("mm", "ml")
 #: What may stand between a number and the right answer in place of a unit: it changes the value, or takes it back.
 _NO_UNITS_LIST: Final = """
     hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion lakh
@@ -107,7 +109,7 @@ def _normal(text: str) -> str | None:
             elif lower == "per":
                 below = True
             else:
-                name = _NAME.get(word) or (_NAME.get(lower) if len(word) > 1 else None)
+                name = _NAME.get(word) or (_NAME.get(lower) if len(word) > 1 and lower not in _OF_ONE_CASE else None)
                 if name is None and len(word) == 1:
                     return None
                 name = name or (lower.removesuffix("s") if len(lower) > 3 else word)
