@@ -129,8 +129,8 @@ def title_of(task: str, names: Sequence[str], means: Sequence[Estimate | None], 
     spread = " against ".join(f"{mean.mean:.4f}" for mean in reversed(means) if mean)
     if len(names) == 1:
         says = f"how far apart responses of {names[0]} lie"
-    elif gap is None or not gap.excludes_zero:
-        says = f"responses of {names[1]} and of {names[0]} lie about equally far apart"
+    elif gap is None or not gap.excludes_zero or gap.low == gap.high:  # of one problem it has no width
+        says = f"whether responses of {names[1]} or of {names[0]} lie farther apart cannot be told"
     else:
         how = "farther apart" if gap.mean > 0 else "closer together"
         says = f"responses of {names[1]} lie {how} than those of {names[0]}"

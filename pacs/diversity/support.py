@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -97,6 +98,15 @@ def threshold(k: int, least: int = 1) -> float:
     from scipy.stats import beta
 
     return float(beta.ppf(1 - ZETA, least, k - least + 1))
+
+
+def sign_test(gained: int, lost: int) -> float:
+    """Two-sided p of the exact sign test (McNemar's): how often so uneven a split comes of gains and losses alike.
+
+    Of few problems it says what the bootstrap cannot: where all that change change one way, each draw is of one mind.
+    """
+    tail = sum(comb(gained + lost, count) for count in range(min(gained, lost) + 1))
+    return min(1.0, tail / 2 ** (gained + lost - 1)) if gained + lost else 1.0
 
 
 ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}

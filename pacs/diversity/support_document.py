@@ -10,7 +10,7 @@ from pacs.base.statistics import Estimate
 from pacs.base.terminal import visible
 from pacs.diversity.curves import Along, Curve, Point, label
 from pacs.diversity.document import interval
-from pacs.diversity.support import METRICS, ZETA, Entropy, Support, threshold
+from pacs.diversity.support import METRICS, ZETA, Entropy, Support, sign_test, threshold
 
 ALL = "all tasks"
 #: Problems that the page lists of a category; all are in the JSON.
@@ -151,10 +151,10 @@ def meaning(found: Comparison, task: str) -> str:
     kept, gained, lost, neither = map(len, point.support)
     said = [
         f"Within {result.k} samples {label(key)} solves {kept} of the {kept + lost} problems that {found.first} "
-        f"solves, and {gained} of the {gained + neither} that it does not. {verdict(point.metrics)}"
+        f"solves, and {gained} of the {gained + neither} that it does not. {verdict(point)}"
     ]
     changes = [
-        f"{name} by {number(value, signed=True)}{', more than the choice of problems explains' * value.excludes_zero}"
+        f"{name} by {number(value, signed=True)}{_beyond_chance(value)}"
         for name in ("SRR", "NDR")
         if (value := curve.change[name])
     ]
@@ -172,6 +172,11 @@ def meaning(found: Comparison, task: str) -> str:
             f"{' and '.join(hang)}: with other samples these may be sorted otherwise."
         )
     return " ".join(said)
+
+
+def _beyond_chance(change: Estimate) -> str:
+    """Said of a change whose interval excludes 0; one of no width, as of a single problem, excludes nothing."""
+    return ", more than the choice of problems explains" * (change.excludes_zero and change.low < change.high)
 
 
 def _listed(result: Along) -> list[str]:
@@ -193,12 +198,14 @@ def _entropies(found: Comparison) -> str:
     return table(["", "before", "after", "difference"], rows)
 
 
-def verdict(metrics: Mapping[str, Estimate | None]) -> str:
-    """Whether support has grown or shrunk, as far as NSCR's interval tells."""
-    change = metrics["NSCR"]
+def verdict(point: Point) -> str:
+    """Whether support has grown or shrunk, as far as NSCR's interval and the sign test of gained and lost tell."""
+    change = point.metrics["NSCR"]
     if change is None:
         return "Neither solves any: nothing can be said."
-    if not change.excludes_zero:
-        return f"That its support has grown or shrunk cannot be told from these problems (NSCR {number(change)})."
+    p = sign_test(len(point.support.gained), len(point.support.lost))
+    found = f"(NSCR {number(change)}; sign test of gained and lost: p = {p:.2g})"
+    if not change.excludes_zero or p >= ZETA:
+        return f"That its support has grown or shrunk cannot be told from these problems {found}."
     grown = "grown: it gains more than it loses" if change.mean > 0 else "shrunk: it loses more than it gains"
-    return f"Its support has {grown} (NSCR {number(change)})."
+    return f"Its support has {grown} {found}."

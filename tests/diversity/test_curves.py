@@ -10,6 +10,7 @@ from scipy.stats import bootstrap
 from pacs.base.statistics import Estimate, estimate
 from pacs.diversity.curves import Along, all_together, along
 from pacs.diversity.folders import Marks
+from pacs.diversity.support_document import Comparison, meaning
 
 KS, STEPS = [8, 2], [10, 20, 30]
 
@@ -143,3 +144,14 @@ def test_draws_in_which_nothing_is_divided_by_are_left_out() -> None:
     assert point.metrics["SRR"] == Estimate(1.0, 1.0, 1.0)
     assert point.shares["kept"].mean == pytest.approx(1 / 3)
     assert ends(point.shares["kept"]) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("problems", "kept", "is_said"), [(1, 0, False), (40, 20, True)])
+def test_of_one_problem_nothing_is_said_of_others(problems: int, kept: int, is_said: bool) -> None:
+    """Step 10 solves what the first policy does, step 20 so many of them; of one problem each draw is the same."""
+    initial = {str(number): [True] for number in range(problems)}
+    later = {name: [int(name) < kept] for name in initial}
+    result = along("sums", initial, {10: initial, 20: later}, [1])
+    said = meaning(Comparison("", "the first", [], {}, {"sums": result}, {}, 1), "sums")
+    assert "From step 10 to step 20 it changes SRR by -" in said
+    assert ("more than the choice of problems explains" in said) is is_said

@@ -53,8 +53,9 @@ def test_nothing_to_draw() -> None:
     [
         (Estimate(0.1, 0.05, 0.2), "pacs lie farther apart than those of base"),
         (Estimate(-0.1, -0.2, -0.05), "pacs lie closer together than those of base"),
-        (Estimate(0.1, -0.05, 0.2), "pacs and of base lie about equally far apart"),
-        (None, "pacs and of base lie about equally far apart"),
+        (Estimate(0.1, -0.05, 0.2), "pacs or of base lie farther apart cannot be told"),
+        (Estimate(0.1, 0.1, 0.1), "pacs or of base lie farther apart cannot be told"),
+        (None, "pacs or of base lie farther apart cannot be told"),
     ],
 )
 def test_the_title_says_no_more_than_the_interval(gap: Estimate | None, says: str) -> None:

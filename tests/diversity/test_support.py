@@ -3,10 +3,11 @@
 import math
 
 import pytest
+from scipy.stats import binomtest
 
 from pacs.diversity.curves import along
 from pacs.diversity.folders import marks_of
-from pacs.diversity.support import Support, entropies_of, threshold, together
+from pacs.diversity.support import Support, entropies_of, sign_test, threshold, together
 from pacs.evaluation.sample import GradedTask
 from tests.diversity.folders import Response, make_task
 
@@ -51,6 +52,13 @@ def test_prorl_v1_as_printed() -> None:
     printed = {"SRR": 0.94, "SDS": 0.03, "NSCR": -0.05}
     assert {name: round(value or 0, 2) for name, value in overall.metrics.items() if name != "NDR"} == printed
     assert overall.metrics["NDR"] == pytest.approx(0.02, abs=0.0053)
+
+
+@pytest.mark.parametrize("gained", range(12))
+@pytest.mark.parametrize("lost", [0, 1, 2, 5, 30])
+def test_the_sign_test_is_scipys(gained: int, lost: int) -> None:
+    expected = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+    assert sign_test(gained, lost) == pytest.approx(expected, rel=1e-12)
 
 
 def test_as_many_right_samples_as_are_asked_for() -> None:

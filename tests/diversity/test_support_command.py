@@ -47,6 +47,32 @@ def test_json_page_and_picture(base: Path, tmp_path: Path, capsys: pytest.Captur
     assert (out / "support.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize(
+    ("kept", "gained", "lost", "said"),
+    [
+        (
+            0,
+            1,
+            0,
+            "cannot be told from these problems (NSCR 1.000 [1.000, 1.000]; sign test of gained and lost: p = 1)",
+        ),
+        (0, 5, 0, "cannot be told from these problems (NSCR 1.000 [1.000, 1.000]"),
+        (0, 6, 0, "Its support has grown"),
+        (9, 0, 9, "Its support has shrunk"),
+        (9, 5, 4, "cannot be told"),
+    ],
+)
+def test_a_few_problems_that_change_one_way_are_no_growth(
+    kept: int, gained: int, lost: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every draw of the bootstrap has the sign that all changes have, however few they are."""
+    kinds = [(RIGHT, RIGHT)] * kept + [(WRONG, RIGHT)] * gained + [(RIGHT, WRONG)] * lost + [(WRONG, WRONG)] * 12
+    before, after = ({str(i): [pair[side]] for i, pair in enumerate(kinds)} for side in (0, 1))
+    folders = [write_folder(tmp_path / "before", {"sums": before}), write_folder(tmp_path / "after", {"sums": after})]
+    assert cli.main(["support", *map(str, folders), "--out", f"{tmp_path / 'out'}"]) == 0
+    assert said in capsys.readouterr().out
+
+
 def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
     assert cli.main(["support", *map(str, words)]) == 2
     captured = capsys.readouterr()
