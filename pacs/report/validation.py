@@ -90,6 +90,7 @@ def outcome(groups: Sequence[Group], pattern: str, quantity: str = "pass rate") 
     (of_one,) = sources.values() if len(sources) == 1 else ({},)
     if len(bands) == 1 and len(of_one) > 1:
         *_, (last, key) = of_one.items()
-        (band,) = bands_of(groups, key).values()
-        text += f"; {last}: {way(band, share)}"
+        at_last = bands_of(groups, key)
+        if at_last.keys() == bands.keys():  # other groups may have another k alone
+            text += f"; {last}: {way(*at_last.values(), share)}"
     return text

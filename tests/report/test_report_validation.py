@@ -62,6 +62,16 @@ def test_only_sources_that_all_runs_have_are_compared(make_run):
     assert shared({"b": found["b"]}, groups[1:]) == {"b": found["b"]}
 
 
+@pytest.mark.parametrize("of_others", [["y"], ["y", "z"]])
+def test_a_largest_k_of_other_runs_is_not_told_of_this_one(of_others, make_run):
+    """As verl's means are, whose k is the number of responses that a run validates with."""
+    means = [f"val-core/a/reward/mean@{k}" for k in (1, 4)]
+    folders = [make_run("x", validation=means[:1]), *(make_run(name, validation=means[1:]) for name in of_others)]
+    groups = group_runs(read_runs(folders), each=True)
+    assert outcome(VALIDATION_MEANS)(groups) == "Mean@1 on a: 0.25 → 0.50"
+    assert outcome(VALIDATION_MEANS)(groups[1:2]) == "Mean@4 on a: 0.25 → 0.50"
+
+
 def validation_axes(folders):
     groups = group_runs(read_runs(folders), each=True)
     (panel,) = (panel for panel in panels_of(groups) if panel.name == "validation")
