@@ -66,7 +66,8 @@ def draw(results: Mapping[str, Any], groups: Sequence[Group]) -> tuple[bytes, st
             ends_of_axis = (min(places), max(places))
             draw_over_steps(axes[0], panel, groups, width=0.4 * WIDTH_INCHES, ends=ends_of_axis)
         if ends:
-            _draw_ends(axes[1], measure, ends, [group.label for group in groups])
+            # A setting may be evaluated and have logged nothing: it comes behind those that have a curve.
+            _draw_ends(axes[1], measure, ends, list(dict.fromkeys([*(group.label for group in groups), *ends])))
         style.set_figure_title(figure, title)
         _legend(figure, groups, ends)
     return figures.render_png(figure), "; ".join(filter(None, (title, left)))

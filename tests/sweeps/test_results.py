@@ -146,6 +146,17 @@ def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, 
     assert "3 of 3 runs are finished, 3 of them evaluated." in page
 
 
+def test_an_evaluated_setting_without_a_log_is_drawn_too(sweep: Sweep, make_run: MakeRun) -> None:
+    """Killed between its only save and the line of that step: there is a model to evaluate, and no curve."""
+    runs = [make_run("1", 0), make_run("10", 0)]
+    for run in runs:
+        evaluate(run, [0, 2, 4])
+    (runs[0].folder / "metrics.jsonl").unlink()
+    results = results_of(sweep, runs)
+    assert [setting["measures"]["sums pass@1"]["n"] for setting in results["settings"]] == [1, 1]
+    assert render(results)["results.png"].startswith(b"\x89PNG")
+
+
 def test_an_evaluation_that_failed_is_named(sweep: Sweep, make_run: MakeRun) -> None:
     run = make_run("1", 0)
     log = evaluation_folder(run).with_suffix(".log")
