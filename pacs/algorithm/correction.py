@@ -65,7 +65,7 @@ def correction_weights(
     check_shape("rollout_log_probs", rollout_log_probs, old_log_probs.shape)
     gaps = (old_log_probs - rollout_log_probs).detach()
     ratios = gaps.exp()
-    counts = mask & ratios.isfinite()
+    counts = mask & gaps.isfinite()  # a ratio may be beyond float32 and of finite log-probabilities
     weights = torch.ones_like(ratios)
     if config.kind == "truncate":
         weights = ratios.clamp(max=config.cap)

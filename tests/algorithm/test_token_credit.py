@@ -217,6 +217,24 @@ def test_the_weights_are_the_ratios_truncated_or_masked() -> None:
         assert found[0].tolist() == pytest.approx(weights, rel=1e-12)
 
 
+def test_a_ratio_that_float32_cannot_hold_is_a_large_one() -> None:
+    """e^100 is beyond it, and e^-120 rounds to 0; a log-probability that is not finite has the weight 1."""
+    rollout = torch.tensor([[-101.0, -1.0, -1.0, -1.0], [-1.0, -1.0, -1.0, -1.0]])
+    old = torch.tensor([[-1.0, -121.0, -1.0, -torch.inf], [-1.0, -1.0, torch.nan, -torch.inf]])
+    mask = torch.ones_like(old, dtype=torch.bool)
+    expected = {"truncate": [2.0, 0.0, 1.0, 1.0], "mask": [0.0, 0.0, 1.0, 1.0]}
+    for kind, weights in expected.items():
+        found = correction_weights(old, rollout, mask, CorrectionConfig(kind=kind, cap=2.0))
+        assert found.tolist() == [weights, [1.0] * 4]
+    # By the mean of the finite gaps, (100 - 120 + 0)/3 = -6.7; of 100 alone it is far too large.
+    for cap, rejected in ((math.exp(7), False), (math.exp(6), True)):
+        found = correction_weights(old, rollout, mask, CorrectionConfig(sequence_cap=cap))
+        assert found.tolist() == [[0.0 if rejected else 1.0] * 3 + [1.0], [1.0] * 4]
+    alone = torch.tensor([[True, False, False, False], [True, False, False, False]])
+    found = correction_weights(old, rollout, alone, CorrectionConfig(sequence_cap=1.05))
+    assert found[:, 0].tolist() == [0.0, 1.0]
+
+
 @pytest.mark.parametrize("kind", [None, "truncate", "mask"])
 def test_a_response_far_from_what_was_sampled_is_rejected(kind: Literal["truncate", "mask"] | None) -> None:
     """By the geometric mean of its tokens' ratios, on either side; what is outside the mask has no part in it."""
