@@ -26,6 +26,8 @@ WITHOUT_INPUT = {
     "tir_optimal_token_baseline": "sum_pi_squared",
     "gdpo": "a score in parts (gdpo_reward_keys)",
 }
+#: verl's estimators that pass a reward on from token to token, and so lose that of a token outside the mask.
+ALONG_TOKENS = ("gae", "reinforce_plus_plus")
 #: verl's losses that are not trained with here, and why.
 REFUSED = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed "
@@ -52,6 +54,13 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
         yield f"@algorithm.adv_estimator= needs {WITHOUT_INPUT[estimator]}, {unknown}: leave it out."
     if estimator in OF_GROUPS and config.actor_rollout_ref.rollout.n < 2:
         yield f"@rollout.n=: {estimator} compares the responses to one prompt; sample at least 2 (the paper: 8)."
+    rejections = str((config.algorithm.get("rollout_correction") or {}).get("rollout_rs") or "").split(",")
+    if estimator in ALONG_TOKENS and any(mode.strip().startswith("token") for mode in rejections):
+        yield (
+            f"@algorithm.rollout_correction.rollout_rs= with {estimator}: where a response's last token is rejected, "
+            "its reward is lost, and a right response is trained as a wrong one: use seq_mean_k1, or rollout_is=token "
+            "with a band (0.5_5.0) for its threshold."
+        )
     yield from _loss_problems(config)
     yield from unread_problems(config)
     # DAPO's punishment of length is given over the last tokens of the longest response.

@@ -3,9 +3,13 @@
 from importlib.util import find_spec
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from omegaconf import DictConfig, OmegaConf, open_dict
+from verl import DataProto
+from verl.trainer.config import AlgoConfig
+from verl.trainer.ppo.ray_trainer import compute_advantage
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
@@ -100,6 +104,21 @@ def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, Di
 def test_an_estimator_of_what_is_not_calculated(estimator: str, configs: dict[str, DictConfig]) -> None:
     (problem,) = baseline_problems(with_settings(configs["grpo"], algorithm__adv_estimator=estimator))
     assert f"algorithm.adv_estimator={estimator} needs" in problem
+
+
+@pytest.mark.parametrize("estimator", ["gae", "reinforce_plus_plus", "grpo", "rloo", "opo"])
+def test_tokens_are_rejected_where_no_reward_is_lost(estimator: str, configs: dict[str, DictConfig]) -> None:
+    """verl itself: a right response, whose last token is rejected, among wrong ones."""
+    rewards, mask = torch.tensor([[0.0, 0.0, 1.0], *[[0.0, 0.0, 0.0]] * 3]), torch.ones(4, 3)
+    mask[0, -1] = 0
+    rows = {"token_level_rewards": rewards, "response_mask": mask, "values": torch.zeros(4, 3)}
+    batch = DataProto.from_dict(rows, {"uid": np.array(["prompt"] * 4, dtype=object)})
+    found = compute_advantage(batch, estimator, config=AlgoConfig(adv_estimator=estimator)).batch["advantages"][:, 0]
+    config = with_settings(configs["grpo"], algorithm__adv_estimator=estimator, critic__enable=estimator == "gae")
+    for mode, rejects_tokens in (("token_k1", True), ("seq_mean_k1, token_k2", True), ("seq_mean_k1", False)):
+        changed = with_settings(config, algorithm__rollout_correction__rollout_rs=mode)
+        refused = [each for each in baseline_problems(changed) if "its reward is lost" in each]
+        assert bool(refused) == (rejects_tokens and not found[0] > found[1])
 
 
 @pytest.mark.parametrize(
