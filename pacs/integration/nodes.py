@@ -2,6 +2,7 @@
 
 import os
 import signal
+import socket
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ray
+from ray._private import services
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from pacs.integration.provenance import installed_versions
@@ -20,13 +22,20 @@ from pacs.runs.state import read_state, this_host
 SECONDS = 30.0
 #: An answer may wait for a process to start and to import this project.
 ANSWER_SECONDS = 120.0
+#: Until a cluster that does not answer counts as gone. Ray itself tries for a quarter of an hour.
+CONNECT_SECONDS = 5.0
 #: How long Ray may take to find out that a whole node has died.
 LOST_SECONDS = 5.0
 
 
 @contextmanager
 def connected(address: str) -> Iterator[None]:
-    """Be a driver of the Ray cluster at `address` for a moment, in the main thread."""
+    """Be a driver of the Ray cluster at `address` for a moment, in the main thread.
+
+    Raises:
+        ConnectionError: Nothing answers there, or (of `auto`) no cluster is known here.
+    """
+    _check_answers(address)
     on_sigterm = signal.getsignal(signal.SIGTERM)
     ray.init(address=address, log_to_driver=False, logging_level="error")
     # A run that is asked to stop is to save first. Ray has set a handler that exits at once; its end sets the system's
@@ -37,6 +46,14 @@ def connected(address: str) -> Iterator[None]:
     finally:
         ray.shutdown()
         signal.signal(signal.SIGTERM, on_sigterm)
+
+
+def _check_answers(address: str) -> None:
+    host, port = str(services.canonicalize_bootstrap_address(address)).rsplit(":", 1)
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), CONNECT_SECONDS).close()
+    except OSError as error:
+        raise ConnectionError(f"nothing answers at {host}:{port} ({error})") from error
 
 
 def living_nodes() -> list[dict[str, Any]]:
