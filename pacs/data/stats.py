@@ -61,6 +61,8 @@ def read_rows(path: Path, batch_rows: int = BATCH_ROWS) -> Iterator[dict[str, An
             for number, row in enumerate(row for batch in batches for row in batch.to_pylist()):
                 if not row["prompt"] or any(message["content"] is None for message in row["prompt"]):
                     raise UserError(f"{file} has no prompt in row {number}: leave such rows out of the file")
+                if not all(isinstance(message["content"], str) for message in row["prompt"]):
+                    raise UserError(f"{file} has a message that is no text in row {number}, and is not shown")
                 if row["reward_model"] is None:
                     raise UserError(f"{file} has no reward_model in row {number}: leave such rows out of the file")
                 yield row

@@ -1,6 +1,7 @@
 """`pacs evaluate MODEL`: sample, grade, report."""
 
 import shutil
+import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -64,7 +65,8 @@ def evaluate(asked: Asked, stop: StopRequest) -> None:
     verifiers = Grading.of(model.reward, asked.verifiers).verifiers
     prepare_missing(asked.tasks, asked.data)
     problems = {task.name: load_problems(task.file) for task in asked.tasks}
-    check_grading_works([problem for some in problems.values() for problem in some], verifiers)
+    for warning in check_grading_works([problem for some in problems.values() for problem in some], verifiers):
+        print(f"WARNING: {warning}", file=sys.stderr, flush=True)
     prompts, context, reasoning = encode(model, problems, asked.sampling)
     print(reasoning.sentence("--reasoning, or the model's run,"), flush=True)
     if asked.options.ray_address is not None:

@@ -12,6 +12,7 @@ from typing import Any
 from tqdm import tqdm
 
 from pacs.base.errors import UserError
+from pacs.data.verify import gold_problems
 from pacs.evaluation.folder import read_grades, read_problems, read_samples, replace_grades
 from pacs.evaluation.grading import OPTION, Grading, VerifierSettings
 from pacs.evaluation.sample import Grade, Problem, Sample
@@ -63,11 +64,15 @@ def ungradable(problems: Sequence[Problem], verifiers: VerifierSettings) -> list
     return [problem for problem, status in zip(problems, statuses, strict=True) if status == "error"]
 
 
-def check_grading_works(problems: Sequence[Problem], verifiers: VerifierSettings) -> None:
+def check_grading_works(problems: Sequence[Problem], verifiers: VerifierSettings) -> list[str]:
     """Look for what cannot be graded before any sample is drawn.
 
+    Returns:
+        Of each verifier that cannot grade by some of the right answers what that means, as a sentence.
+
     Raises:
-        UserError: If a verifier refuses its settings, or a right answer: its problem would count as never solved.
+        UserError: If a verifier refuses its settings, or the right answers of half of its problems or more: these would
+            count as never solved. Of choices one is enough, since the letters are a setting.
     """
     if wrong := ungradable(problems, verifiers):
         first, name = wrong[0], wrong[0].extra_info.get("verifier") or DEFAULT
@@ -77,6 +82,24 @@ def check_grading_works(problems: Sequence[Problem], verifiers: VerifierSettings
             f"by the right answers of {len(wrong):,} of {len(problems):,} problems {name} cannot grade (the first: "
             f"{first.ground_truth[:60]!r}, of {first.id} of {first.data_source}): {letters}leave such rows out"
         )
+    by_verifier: dict[str, list[Problem]] = {}
+    for problem in problems:
+        by_verifier.setdefault(problem.extra_info.get("verifier") or DEFAULT, []).append(problem)
+    said = []
+    for name, some in by_verifier.items():
+        reasons = gold_problems([problem.ground_truth for problem in some], name)
+        found = [(problem, why) for problem, why in zip(some, reasons, strict=True) if why]
+        if not found:
+            continue
+        first, why = found[0]
+        what = (
+            f"by the right answers of {len(found):,} of {len(some):,} problems {name} cannot grade (the first: "
+            f"{first.ground_truth[:60]!r}, of {first.id} of {first.data_source}: {why})"
+        )
+        if 2 * len(found) >= len(some):
+            raise UserError(f"{what}: leave such rows out, or name another verifier in extra_info.verifier")
+        said.append(f"{what}: what differs from their text is not right; leave such rows out")
+    return said
 
 
 class Grader:

@@ -20,6 +20,8 @@ from pacs.evaluation.sample import Problem
 #: Of a prepared source.
 FILE = "test.parquet"
 COLUMNS = ("data_source", "prompt", "reward_model", "extra_info")
+#: What verl's rows may have beside their text, by its names.
+BESIDE_TEXT = ("images", "videos", "audios")
 #: The paper's (Sec. 4.1, Table 2).
 SAMPLES = 128
 KS = (1, 4, 8, 16, 32, 64)
@@ -136,12 +138,13 @@ def load_problems(file: Path) -> list[Problem]:
     """The problems of a file; each is named by its `extra_info.id`, or, unless all have one of their own, by its row.
 
     Raises:
-        UserError: If it is not in verl's schema, has no rows, a problem has no prompt or no right answer, or asks
-            for a verifier that does not exist.
+        UserError: If it is not in verl's schema, has no rows, a problem has no prompt or no right answer, asks for a
+            verifier that does not exist, or has what is no text.
     """
     for problem in schema_problems(file):
         raise UserError(f"{file} {problem}")
     try:
+        _check_text(file, pq.read_schema(file))
         rows = pq.read_table(file, columns=list(COLUMNS)).to_pylist()
         names = [str((row["extra_info"] or {}).get("id")) for row in rows]
         if len(set(names)) < len(rows) or "None" in names:
@@ -149,6 +152,22 @@ def load_problems(file: Path) -> list[Problem]:
         return [_problem(row, name) for row, name in zip(rows, names, strict=True)]
     except (pa.ArrowException, LookupError, TypeError, AttributeError, OSError) as error:
         raise UserError(f"{file} is not a parquet file in verl's schema: `pacs data prepare` makes one") from error
+
+
+def _check_text(file: Path, schema: pa.Schema) -> None:
+    """Raise UserError if messages or right answers are lists or structs, or there are pictures beside the prompts."""
+    messages, reward = schema.field("prompt").type.value_type, schema.field("reward_model").type
+    places = {
+        "prompt's content": messages.field("content"),
+        "reward_model's ground_truth": reward.field("ground_truth"),
+    }
+    for place, column in places.items():
+        if pa.types.is_nested(column.type):
+            raise UserError(f"{file} has {column.type} in its {place}: evaluations take text alone")
+    if beside := [name for name in BESIDE_TEXT if name in schema.names]:
+        raise UserError(
+            f"{file} has a column {beside[0]}: evaluations take text alone, and would not show the model any"
+        )
 
 
 def _problem(row: dict[str, Any], name: str) -> Problem:

@@ -137,6 +137,16 @@ def test_a_reader_that_stops_ends_it_quietly(tmp_path: Path) -> None:
             assert (process.communicate()[1], process.returncode) == ("", 141)
 
 
+@pytest.mark.parametrize("command", ["show", "stats"])
+def test_a_message_of_parts_is_refused(command: str, tmp_path: Path, run: Run) -> None:
+    parts = [{"type": "text", "text": "1+1?"}]
+    row = {"data_source": "x", "prompt": [{"role": "user", "content": parts}], "reward_model": {"ground_truth": "2"}}
+    file = write_parquet(tmp_path / "parts.parquet", [row | {"extra_info": {"index": 0}}])
+    status, _, err = run(command, file)
+    assert status == 2
+    assert "has a message that is no text in row 0" in err
+
+
 def test_help_teaches_what_is_taken(run: Run) -> None:
     status, out, _ = run("prepare", "--help")
     assert status == 0

@@ -297,6 +297,33 @@ def test_a_right_answer_that_no_response_can_give_is_refused() -> None:
     check_grading_works([problem("A"), problem("E", choices=["1", "2", "3", "4", "5"])], {})
 
 
+@pytest.mark.parametrize(
+    ("verifier", "gold", "right", "why"),
+    [
+        (None, "\\frac{1}{", "5", "its braces do not match"),
+        ("math", "['5']", "5", "not expected"),
+        ("exact_match", "{", "a", "no box can hold it"),
+        ("countdown", "3", '{"numbers": [1], "target": 1}', "the ground truth is not {numbers"),
+        ("code", "x", '{"inputs": ["1"], "outputs": ["1"]}', "Expecting value"),
+    ],
+)
+def test_right_answers_that_a_verifier_cannot_read_are_told(
+    verifier: str | None, gold: str, right: str, why: str
+) -> None:
+    """Whatever a response to them says is an error, and counts as not right."""
+    info = {"verifier": verifier} if verifier else {}
+    some = [Problem(str(number), [], "mine", right, info) for number in range(2)]
+    unread = Problem("x", [], "mine", gold, info)
+    assert check_grading_works(some, {}) == []
+    (said,) = check_grading_works([*some, unread], {})
+    assert said.startswith(f"by the right answers of 1 of 3 problems {verifier or 'math'} cannot grade (the first: ")
+    assert why in said
+    with pytest.raises(UserError, match=r"of 1 of 2 problems .* cannot grade .*leave such rows out"):
+        check_grading_works([some[0], unread], {})
+    response = "```\nprint(1)\n```" if verifier == "code" else "\\boxed{7}"
+    assert grade(unread, Sample("x", 0, 0, response, 1, truncated=False), {}).status == "error"
+
+
 def test_the_sentence_says_where_each_setting_is_from() -> None:
     def said(run: dict | None, given: dict) -> str:
         grading = Grading(resolved_settings({}), run, given)

@@ -1,13 +1,16 @@
 """What --tasks, --samples and --k ask for."""
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pacs.base.errors import UserError
 from pacs.data.sources import SOURCES
-from pacs.evaluation.tasks import NAMES, Task, parse_tasks, prepare_missing
+from pacs.evaluation.tasks import NAMES, Task, load_problems, parse_tasks, prepare_missing
+from tests.data.conftest import write_parquet
 
 DATA = Path("data")
 
@@ -69,6 +72,27 @@ def test_what_is_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(UserError, match=message) as refused:
         call()
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"prompt": [{"role": "user", "content": [{"type": "text", "text": "1+1?"}]}]}, "its prompt's content"),
+        ({"reward_model": {"ground_truth": ["2"]}}, "list<element: string> in its reward_model's ground_truth"),
+        ({"images": [{"path": "a.png"}]}, "has a column images"),
+    ],
+)
+def test_what_is_no_text_is_refused(changed: dict[str, Any], said: str, tmp_path: Path) -> None:
+    """It would be sampled or graded as Python prints it, and a picture would not be shown."""
+    row = {
+        "data_source": "sums",
+        "prompt": [{"role": "user", "content": "1+1?"}],
+        "reward_model": {"ground_truth": "2"},
+        "extra_info": {"index": 0},
+    }
+    assert [problem.ground_truth for problem in load_problems(write_parquet(tmp_path / "good.parquet", [row]))] == ["2"]
+    with pytest.raises(UserError, match=re.escape(said)):
+        load_problems(write_parquet(tmp_path / "bad.parquet", [row | changed]))
 
 
 def test_a_file_that_is_not_there_is_not_prepared(tmp_path: Path) -> None:
