@@ -3,7 +3,7 @@
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,10 @@ from pacs.base.files import file_sha256
 from pacs.data.asking import without_asking
 from pacs.data.output import read_manifest
 from pacs.data.problem import Dropped, Problem
+from pacs.rewards.answers.exact import exact
+from pacs.rewards.answers.read import read
+from pacs.rewards.answers.tokens import bare
+from pacs.rewards.answers.types import Expression, Operation
 
 #: Words in a row that two problems must not share.
 NGRAM_WORDS = 13
@@ -49,17 +53,33 @@ def ngrams(text: str) -> Iterator[str]:
 
 
 class Duplicates:
-    """Remembers the problems that it was shown, by a hash of each."""
+    """Remembers the problems that it was shown, by a hash of each.
 
-    def __init__(self) -> None:
+    Args:
+        form: of a gold answer, one text for those that are the same answer.
+    """
+
+    def __init__(self, form: Callable[[str], str] = str) -> None:
+        self._form = form
         self._golds: dict[bytes, bytes] = {}
 
     def check(self, problem: Problem) -> None:
         """Raise `Dropped` if the question was there before; whether with the same answer is in the reason."""
-        question, gold = _digest(normalised(problem.question)), _digest(problem.gold)
+        question, gold = _digest(normalised(problem.question)), _digest(self._form(problem.gold))
         if question in self._golds:
             raise Dropped("duplicate" if self._golds[question] == gold else "duplicate with another answer")
         self._golds[question] = gold
+
+
+def form_of_mathematics(gold: str) -> str:
+    r"""One text for gold answers that are written in several ways: \frac13 and \frac{1}{3}, 0.5 and 1/2."""
+    text = bare(gold)
+    try:
+        answer = read(text)
+        value = exact(answer.node) if isinstance(answer, Expression) else None
+        return text if isinstance(answer, Operation) else repr(answer if value is None else value)
+    except (ValueError, RecursionError):  # it cannot be read, or is beyond a bound
+        return text
 
 
 def _digest(text: str) -> bytes:

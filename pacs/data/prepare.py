@@ -11,7 +11,7 @@ from tqdm import tqdm
 import pacs
 from pacs.base.errors import UserError
 from pacs.data.asking import without_asking
-from pacs.data.filters import Duplicates, EvaluationSet, Overlap, read_overlap
+from pacs.data.filters import Duplicates, EvaluationSet, Overlap, form_of_mathematics, read_overlap
 from pacs.data.load import hub_revision, source_rows
 from pacs.data.output import MARK, Output, settings_sha256
 from pacs.data.problem import Dropped, Problem, Row, prompt
@@ -62,7 +62,7 @@ def prepare(request: Request, evaluation: Sequence[EvaluationSet]) -> dict[str, 
 
 def _problems(request: Request, revision: str, overlap: Overlap, tally: Tally) -> Iterator[Problem]:
     """Those that the row alone, and the questions before it, do not rule out."""
-    duplicates = Duplicates()
+    duplicates = Duplicates(form_of_mathematics if request.source.verifier == "math" else str)
     rows = source_rows(request.source, revision, request.local)
     progress = tqdm(rows, desc=request.source.name, total=request.source.rows, unit=" rows", disable=None)
     for place, row in enumerate(progress):

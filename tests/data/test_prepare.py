@@ -212,6 +212,25 @@ def test_the_first_rows_of_each_reason_are_said(tmp_path: Path, run: Run) -> Non
     assert "\n    row 4: gold $\\frac{1}{, question Problem number 4?, its braces do not match" in err
 
 
+@pytest.mark.parametrize(
+    ("verifier", "golds", "others"),
+    [
+        ("math", ["\\frac13", "\\frac{1}{3}", "$1/3$", "2/6"], 0),
+        ("math", ["7 - 2 \\pi", "7-2\\pi", "7-3\\pi"], 1),
+        ("math", ["0.5", "\\frac12", "\\mathbf{0.50}", "0.51"], 1),
+        ("math", ["\\int_0^1 x dx", "\\int_0^2 x dx", "\\int_0^1 x dx"], 1),
+        ("exact_match", ["0.5", "1/2", "0.5"], 1),
+    ],
+)
+def test_another_answer_is_not_the_same_one_in_other_words(
+    verifier: str, golds: list[str], others: int, tmp_path: Path, run: Run
+) -> None:
+    file = write_jsonl(tmp_path / "mine.jsonl", [question(0, gold) for gold in golds])
+    assert run("prepare", file, "--verifier", verifier, "--out", tmp_path / "out")[0] == 0
+    dropped = {"duplicate": len(golds) - 1 - others, "duplicate with another answer": others}
+    assert manifest(tmp_path / "out")["dropped"] == {reason: count for reason, count in dropped.items() if count}
+
+
 def test_a_placeholder_does_not_hide_the_answer_of_its_copy(tmp_path: Path, run: Run) -> None:
     rows = [question(0, "notfound"), question(0, "5"), question(0, "5"), question(0, "6")]
     assert run("prepare", write_jsonl(tmp_path / "mine.jsonl", rows), "--out", tmp_path / "out")[0] == 0
