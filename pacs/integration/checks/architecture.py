@@ -7,6 +7,7 @@ the worker finds before the first rollout: `pacs.integration.exactness.layout_ch
 import copy
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import httpx
 import torch
@@ -23,7 +24,7 @@ from verl.utils.torch_dtypes import PrecisionType
 from pacs.base.errors import one_line
 from pacs.integration.checks.adapted_layers import adapted_layer_problems
 from pacs.integration.checks.models import read_model_config
-from pacs.integration.checks.silent import ATTENTION, silent_problems
+from pacs.integration.checks.silent import ATTENTION, RECURRENT_LAYERS, silent_problems
 from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import attention as attention_of
 from pacs.verl_keys.config import sequence_parallel_size
@@ -74,6 +75,32 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
     problems = [*_engine_problems(built, config), *silent_problems(config, built, settings)]
     problems += adapted_layer_problems(config, built)  # which changes the model
     yield from (f"@model.path= ({name}) {problem}" for problem in problems)
+
+
+def shared_prefix_problem(found: dict[str, Any], config: DictConfig, longest: int) -> str | None:
+    """Why several texts cannot go on from one trunk (`worker/shared_prefix.py`); words that follow the model's name.
+
+    The mask of a shared row says who sees whom, in the place of the model's own, and what is no attention has no mask.
+
+    Args:
+        found: the model's config.json.
+        config: of the run.
+        longest: tokens of a row, at most.
+    """
+    try:
+        text = CONFIG_MAPPING[found["model_type"]].from_dict(found).get_text_config()
+    except (KeyError, *REFUSALS):  # `architecture_problems` says so, or it is code of the model's own
+        return None
+    kinds = set(getattr(text, "layer_types", None) or ())
+    if layers := sorted(RECURRENT_LAYERS & kinds):
+        return f"has layers that carry numbers from each token to the next ({', '.join(layers)})"
+    for key, kind in (("sliding_window", "sliding_attention"), ("attention_chunk_size", "chunked_attention")):
+        width = getattr(text, key, None)
+        if width and width < longest and (not kinds or kind in kinds):
+            return f"attends to {width} tokens alone ({key}), and rows have up to {longest}"
+    if config.trainer.device == "cpu" and (cap := getattr(text, "attn_logit_softcapping", None)):
+        return f"caps the logits of its attention (attn_logit_softcapping={cap}), which nothing does on a CPU"
+    return None
 
 
 def _with_overrides(settings: PreTrainedConfig, model: DictConfig) -> PreTrainedConfig:

@@ -159,7 +159,7 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
         yield from problems
         return
     # The library of models takes seconds to import.
-    from pacs.integration.checks.architecture import architecture_problems
+    from pacs.integration.checks.architecture import architecture_problems, shared_prefix_problem
 
     found = config_or_problem(path, named)
     if isinstance(found, str):
@@ -169,6 +169,10 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
         yield from problems
         return
     context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
+    longest = longest_row(config) + config.genac.template_tokens + config.genac.trace_tokens
+    if why := shared_prefix_problem(found, config, longest):
+        shared = "the critic's traces share a row, which needs plain attention to all of it"
+        yield f"{named} {why}: {shared}: choose another critic."
     if context is not None and context < held:
         yield (
             f"{named} has {context} positions (max_position_embeddings), but problem, response, "
