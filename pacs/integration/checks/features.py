@@ -198,6 +198,23 @@ def loop_problems(config: DictConfig, train_files: Sequence[Path]) -> Iterator[s
                 )
 
 
+@spelled
+def own_loop_problems(config: DictConfig) -> Iterator[str]:
+    """Whether a file of the user's has another loop under the name of verl's, where a switch does not go with that."""
+    file = OmegaConf.select(config, "actor_rollout_ref.rollout.agent.agent_loop_config_path")
+    if not file or not Path(file).is_file():  # verl finds it beside itself, too, where there is none of this name
+        return
+    loops: Any = OmegaConf.load(file)
+    named = {str(each.get("name")) for each in loops}
+    for switch in [key for key, feature in FEATURES.items() if feature.turns]:
+        if SINGLE_TURN in named and OmegaConf.select(config, full_name(switch)):
+            yield (
+                f"@{switch}={FEATURES[switch].words} is for verl's {SINGLE_TURN}, and "
+                f"@rollout.agent.agent_loop_config_path= has another loop of this name: give that one of its own, or "
+                "leave out the setting."
+            )
+
+
 def _loops(file: Path) -> set[str]:
     """The loops that rows of a file name."""
     if "agent_name" not in pq.read_schema(file).names:

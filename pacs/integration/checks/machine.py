@@ -15,11 +15,12 @@ from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
-from pacs.integration.checks.features import loop_problems
+from pacs.integration.checks.features import loop_problems, own_loop_problems
 from pacs.integration.checks.genac import critic_folder_problems
 from pacs.integration.checks.guided import guidance_problems
 from pacs.integration.checks.judge import judge_place_problems
 from pacs.integration.checks.models import model_problems, recipe_command
+from pacs.integration.checks.numbers import number_problems
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
 from pacs.integration.checks.rlpr import note_measured_model, reference_problems
@@ -28,7 +29,7 @@ from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.runs.variables import cpu_variable_problems, variable_problems
-from pacs.verl_keys.config import attention, chat_template_options
+from pacs.verl_keys.config import attention, chat_template_options, has_critic
 from pacs.verl_keys.names import RAY_ADDRESS
 from pacs.verl_keys.workload import engine_gpus
 
@@ -63,6 +64,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
     yield from _folder_problems(config)
     files = data_files(config)
     train, val = ([file for of, file in files if of == f"data.{part}_files"] for part in ("train", "val"))
+    yield from own_loop_problems(config)
     data_problems = list(_data_problems(config, files, train, val))
     places = [*teacher_folder_problems(config), *critic_folder_problems(config), *judge_place_problems(config)]
     problems = [*data_problems, *model_problems(config), *places]
@@ -72,6 +74,7 @@ def input_problems(config: DictConfig, note: Note) -> Iterator[str]:
         yield from rates_problems(config)
         yield from guidance_problems(config, train)
         yield from loop_problems(config, train)
+        yield from number_problems(config, train)
         yield from reference_problems(config, files)
     first = None if data_problems else train[0]
     of_own_code = list(own_code_problems(config, first, note))
@@ -158,13 +161,15 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
 
 
 def kernel_problems(config: DictConfig) -> Iterator[str]:
-    """Packages with kernels for GPUs that the policy's settings ask for and that are not here."""
-    model = "actor_rollout_ref.model"
-    named, build = attention(config), "bash scripts/setup_gpu.sh builds it"
-    # With the package kernels transformers takes one of the hub's.
-    if named == "flash_attention_2" and not any(map(importlib.util.find_spec, ("flash_attn", "kernels"))):
-        mend = f"{build}; or take PyTorch's (++{model}.override_config.attn_implementation=sdpa)"
-        yield f"{model}.override_config.attn_implementation={named} needs flash-attn, which is not installed: {mend}."
+    """Packages with kernels for GPUs that the settings of policy and critic ask for and that are not here."""
+    build = "bash scripts/setup_gpu.sh builds it"
+    for model in ("actor_rollout_ref.model", *(["critic.model"] if has_critic(config) else [])):
+        # With the package kernels transformers takes one of the hub's.
+        named = attention(config, model)
+        if named == "flash_attention_2" and not any(map(importlib.util.find_spec, ("flash_attn", "kernels"))):
+            key = f"{model}.override_config.attn_implementation"
+            mend = f"{build}; or take PyTorch's (++{key}=sdpa)"
+            yield f"{key}={named} needs flash-attn, which is not installed: {mend}."
     if config.actor_rollout_ref.model.use_liger and importlib.util.find_spec("liger_kernel") is None:
         yield f"{model}.use_liger=true needs liger-kernel, which is not installed: pip install it, or leave this out."
 

@@ -76,6 +76,11 @@ class OneTurn(SingleTurnAgentLoop):
         return (merged, *aligned)
 
 
+def is_verls_loop(agent_name: str) -> bool:
+    """Whether a name is that of verl's loop of one turn; one's own may be registered under the same."""
+    return agent_name == SINGLE_TURN and loops._agent_loop_registry[agent_name] == {"_target_": TARGET}
+
+
 async def _grade(graders: list[Any], responses: list[Graded]) -> AsyncIterator[list[tuple[int, Any]]]:
     """Dealt to all graders, from any one on; a grader works on several at a time."""
     order = random.sample(graders, len(graders))
@@ -133,7 +138,7 @@ class LeanWorker(AgentLoopWorkerTQ.__ray_metadata__.modified_class):  # type: ig
     async def _run_agent_loop(
         self, sampling_params: dict[str, Any], trajectory: dict[str, Any], *, agent_name: str, **kwargs: Any
     ) -> Any:
-        if not self.lean or agent_name != SINGLE_TURN or loops._agent_loop_registry[agent_name] != {"_target_": TARGET}:
+        if not self.lean or not is_verls_loop(agent_name):
             return await super()._run_agent_loop(sampling_params, trajectory, agent_name=agent_name, **kwargs)
         if self._loop is None:
             self._loop = OneTurn(

@@ -11,6 +11,7 @@ from typing import Any
 from verl.workers.rollout.llm_server import FullyAsyncLLMServerClient, LLMServerClient
 
 from pacs.integration.patches.lean_engines import Engines
+from pacs.integration.patches.lean_rollouts import is_verls_loop
 from pacs.integration.patches.seeded_rollouts import seed_of_rest
 
 #: verl's reason why a request has ended, where it was broken off.
@@ -82,6 +83,14 @@ class GoingOn:
             raise RuntimeError(
                 "run.rollouts.partial.ahead is for text in one turn, sampled by vLLM and not traced: set it to null"
             )
+
+    async def _run_agent_loop(self, *args: Any, agent_name: str, **kwargs: Any) -> Any:
+        if not is_verls_loop(agent_name):
+            raise RuntimeError(
+                f"run.rollouts.partial.ahead: the agent loop {agent_name} is not verl's of one turn, and of a response "
+                "that is broken off it would have half for the whole: take that one, or set ahead to null"
+            )
+        return await super()._run_agent_loop(*args, agent_name=agent_name, **kwargs)  # type: ignore[misc]
 
     def _engines(self) -> Engines:
         return EnginesThatGoOn(self.llm_client)

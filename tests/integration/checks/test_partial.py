@@ -8,7 +8,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs.composing import compose_run
-from pacs.integration.checks.features import loop_problems
+from pacs.integration.checks.features import loop_problems, own_loop_problems
 from pacs.integration.checks.partial import partial_problems, partial_warnings
 
 AHEAD, ROLLOUT, V1 = "run.rollouts.partial.ahead", "actor_rollout_ref.rollout", "trainer.v1"
@@ -76,6 +76,22 @@ def test_rows_that_name_a_loop_of_several_turns_are_refused(switch: str, tmp_pat
     assert problem.startswith(f"{switch}=1: a ")
     assert f"data.train_files={tmp_path}/train.parquet has rows with agent_name=tool_agent: give them" in problem
     assert found("single_turn_agent", None) == found() == found("tool_agent", on=False) == []
+
+
+@pytest.mark.parametrize("switch", [AHEAD, "run.rollouts.vine.completions"])
+def test_another_loop_under_the_name_of_verls_is_refused(switch: str, tmp_path: Path) -> None:
+    file = tmp_path / "loops.yaml"
+    config = OmegaConf.create({"run": {"rollouts": {"partial": {"ahead": None}, "vine": {"completions": None}}}})
+    OmegaConf.update(config, f"{ROLLOUT}.agent.agent_loop_config_path", str(file))
+
+    def found(name: str, on: bool = True) -> list[str]:
+        file.write_text(f"- name: {name}\n  _target_: mine.Loop\n")
+        OmegaConf.update(config, switch, 1 if on else None)
+        return list(own_loop_problems(config))
+
+    (problem,) = found("single_turn_agent")
+    assert problem.startswith(f"{switch}=1 is for verl's single_turn_agent, and {ROLLOUT}.agent.agent_loop_config_path")
+    assert found("mine") == found("single_turn_agent", on=False) == []
 
 
 def test_a_critic_that_writes_text_is_refused() -> None:

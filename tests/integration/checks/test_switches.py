@@ -211,6 +211,12 @@ def test_kernels_that_are_not_installed_are_missed(
         "liger-kernel",
     ]
     assert list(kernel_problems(with_settings(configs["grpo"], **{sdpa: "sdpa"}))) == []
+    of_critic = "critic__model__override_config__attn_implementation"
+    ppo = with_settings(compose_run("ppo", ["recipe=arithmetic"])[0], **{sdpa: "sdpa", of_critic: "flash_attention_2"})
+    (problem,) = kernel_problems(ppo)
+    assert problem.startswith("critic.model.override_config.attn_implementation=flash_attention_2 needs flash-attn")
+    assert "++critic.model.override_config.attn_implementation=sdpa" in problem
+    assert list(kernel_problems(with_settings(ppo, **{of_critic: "sdpa"}))) == []
     for package in ("flash_attn", "liger_kernel"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()

@@ -240,6 +240,19 @@ def test_vllm_tells_of_a_response_at_its_end_unless_it_may_be_broken_off(
     assert server.output_kinds == [kind] * PROMPTS * RESPONSES
 
 
+def test_a_loop_of_ones_own_under_verls_name_has_no_broken_off_responses(
+    config: Any, queues: list[Queue], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It asks by verl's own client, which takes what there is of a response for the whole."""
+    own = {"_target_": f"{SingleTurnAgentLoop.__module__}.{SingleTurnAgentLoop.__qualname__}", "mine": True}
+    monkeypatch.setitem(loops._agent_loop_registry, "single_turn_agent", own)
+    with caplog.at_level("ERROR"):
+        queue = sample(Setup(config), worker_class((GoingOn, Seeds)), queues).queue
+    assert queue.rows == {}
+    assert set(queue.status.values()) == {"failure"}
+    assert "run.rollouts.partial.ahead: the agent loop single_turn_agent is not verl's" in caplog.text
+
+
 def test_graders_are_given_what_verl_gives_them(config: Any, queues: list[Queue]) -> None:
     verl, ours = (sample(Setup(config, graders=1), kind, queues).given() for kind in (VerlWorker, OURS))
 
