@@ -6,10 +6,11 @@
 # right for itself.
 # Seen (2026-11-30, verl 0.9.1, prime_math, which default_compute_score takes for numina_olympiads, numina_amc_aime,
 # numina_cn_k12 and three more data sources): what PRM800K's part takes for wrong is compared once more, first as numbers, up to
-# a ten-thousandth and with a factor of 100 in either direction; then as texts without any ( ) { }. So an answer is right if it differs from the gold by its brackets alone, which is the most common slip in algebra.
-# The base of a number is cut off. Of a box only what is behind its last "=" is read, of the gold everything: "x=1, y=2" is
-# right for the gold 2, and wrong for the gold "x=1, y=2". So wrong answers are rewarded in silence, in training and in
-# validation alike. Grade with a parser: set reward.custom_reward_function to one that uses math-verify.
+# a ten-thousandth and with a factor of 100 in either direction; then as texts without any ( ) { }. So an answer is right if it
+# differs from the gold by its brackets alone, a common slip in algebra. The base of a number is cut off. Of a box only what is
+# behind its last "=" is read, of the gold everything: "x=1, y=2" is right for the gold 2, and wrong for the gold "x=1, y=2". So
+# wrong answers are rewarded in silence, in training and in validation alike. Grade with a parser: set
+# reward.custom_reward_function to one that uses math-verify.
 #
 #   right, and should be wrong: 2x+3 for 2(x+3) | 2^{n}-1 for 2^{n-1} | x+1^2 for (x+1)^2 | \frac{1}{x+y} for \frac{1}{x}+y
 #   right, and should be wrong: \sqrt{x+y} for \sqrt{x}+y | x^{2n} for x^{2}n | 20161 for 20160 | 0.5 for 50 | 5000 for 50
