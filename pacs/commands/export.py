@@ -9,6 +9,7 @@ examples:
 """
 
 import argparse
+import shlex
 from pathlib import Path
 
 from pacs.base.files import check_folder, folder_bytes
@@ -46,9 +47,10 @@ def main(args: argparse.Namespace) -> int:
     evaluations = find_evaluations(source, args.evaluation) if args.part == "actor" else []
     parameters = export(source, args.out, dtype, list(map(card_section, evaluations)))
     print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
+    out = shlex.quote(str(args.out))
     if source.has_value_head:
-        print(f"its values of states: pacs genac value-bench ACTOR --value-head {args.out} (--help says how)")
+        print(f"its values of states: pacs genac value-bench ACTOR --value-head {out} (--help says how)")
         return 0
     # vLLM takes a dtype of 16 bits by itself if the weights have 32.
-    print(f"load it: vllm serve {args.out}" + (" --dtype float32" if dtype == "float32" else ""))
+    print(f"load it: vllm serve {out}" + (" --dtype float32" if dtype == "float32" else ""))
     return 0

@@ -1,5 +1,6 @@
 """The Hugging Face folder: weights, config, tokenizer, model card. It is there as a whole or not at all."""
 
+import os
 import shutil
 import tempfile
 from collections.abc import Sequence
@@ -49,7 +50,7 @@ def export(source: Source, out: Path, dtype: str, evaluations: Sequence[str] = (
         UserError: If `out` exists, the disk is too small, the shards are not
             those of the model, a value is not finite in `dtype`, or the weights cannot be written.
     """
-    if out.exists():
+    if os.path.lexists(out):  # also a link to nothing, which no folder can take the place of
         raise UserError(f"{out} exists already: give another --out, or remove it")
     model = empty_model(source.huggingface, getattr(torch, dtype), value_head=source.has_value_head)
     parameters = own_parameters(model)

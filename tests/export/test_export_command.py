@@ -38,7 +38,7 @@ def change_model_config(run: Path, **values: object) -> None:
 
 
 def test_a_run_is_exported_and_said_to_be(run: Path, tmp_path: Path, capsys: Capture):
-    out = tmp_path / "new" / "out"
+    out = tmp_path / "new" / "the out"
     assert run_command(run, "--out", out) == 0
     size = sum(file.stat().st_size for file in out.iterdir())
     assert capsys.readouterr().out.splitlines() == [
@@ -46,7 +46,7 @@ def test_a_run_is_exported_and_said_to_be(run: Path, tmp_path: Path, capsys: Cap
         "dtype: float32 (what vLLM sampled with in the run)",
         f"wrote {out}: {sum(value.numel() for value in tiny_qwen3('untied').state_dict().values()):,} parameters, "
         f"{size:,} bytes",
-        f"load it: vllm serve {out} --dtype float32",
+        f"load it: vllm serve '{out}' --dtype float32",
     ]
     written, trained = load_file(out / "model.safetensors"), tiny_qwen3("untied").state_dict()
     assert written.keys() == trained.keys()
@@ -294,3 +294,9 @@ def test_the_value_head_of_a_run_of_ppo_is_exported(run: Path, tmp_path: Path, c
 def test_a_run_without_a_critic_has_none_to_export(run: Path, tmp_path: Path, capsys: Capture):
     assert run_command(run, "--part", "critic", "--out", tmp_path / "out") == 2
     assert_refused(capsys, tmp_path, "--part critic", "as runs of PPO, VC-PPO and GenAC have")
+
+
+def test_a_link_to_nothing_is_no_place_to_write(run: Path, tmp_path: Path, capsys: Capture):
+    (tmp_path / "mine").symlink_to(tmp_path / "nowhere")
+    assert run_command(run, "--out", tmp_path / "mine") == 2
+    assert_refused(capsys, tmp_path, "mine exists already: give another --out")
