@@ -44,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.join_seconds <= 0:
         parser.error(f"--join-seconds {options.join_seconds:g} must be above 0")
     # A signal ends this node in good order; SIGUSR1 is the head's alone to heed.
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, _exit)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores SIGHUP
+            signal.signal(number, _exit)
     signal.signal(signal.SIGUSR1, _exit if options.node == 0 else signal.SIG_IGN)
     try:
         meeting = Rendezvous(options.meet.absolute(), options.node, options.nodes)

@@ -191,6 +191,20 @@ def test_a_node_waits_for_the_head_no_longer_than_it_is_told(tmp_path: Path) -> 
     assert f"no word from the head in {tmp_path} within 1 s" in result.stderr
 
 
+@pytest.mark.parametrize(("nohup", "status"), [([], 128 + signal.SIGHUP), (["nohup"], 128 + signal.SIGTERM)])
+def test_a_node_whose_terminal_is_gone_ends_in_good_order(nohup: list[str], status: int, tmp_path: Path) -> None:
+    """Else it would leave its Ray behind, which is in a session of its own."""
+    command = [*nohup, sys.executable, "-m", "pacs.cluster", "--nodes", "2", "--meet", str(tmp_path), "--node", "1"]
+    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "node-1.json").exists():
+        assert process.poll() is None
+        time.sleep(0.1)
+    process.send_signal(signal.SIGHUP)
+    time.sleep(1)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(20) == status
+
+
 def test_a_node_whose_ray_does_not_start_ends_the_start_on_all(tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         head = pool.submit(node, tmp_path, "--node", "0", PACS_INTERFACE="lo")
