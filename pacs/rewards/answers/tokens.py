@@ -9,8 +9,8 @@ from pacs.rewards.answers.bounds import check_size
 #: A pair of dollars and the like around an answer.
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))
 _STOP = re.compile(r"(?<=[\w)}\]%$!|])\s*[.,;\\]$", re.ASCII)
-#: A separator of thousands that cannot be anything else: 10{,}000, 10,\!000, 10\,000.
-_THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,\\!\s*|\\,)(?=\d{3}(?!\d))")
+#: A separator of thousands that cannot be anything else: 10{,}000, 10,\!000, 10\,000, or a space that is thin or joins.
+_THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,\\!\s*|\\,|[\u00a0\u2009\u202f])(?=\d{3}(?!\d))")
 _WITHOUT_MEANING = re.compile(
     r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|nolimits|rm|bf)(?![a-zA-Z])\.?"
     r"|\\!|\\[vh]?phantom\s*(?:\{[^{}]*\}|\S)|\\label\s*\{[^{}]*\}"
