@@ -22,6 +22,7 @@ class ClipCov(TokenWeight):
     """
 
     READS = ("old_log_probs",)
+    BY_ADVANTAGES: ClassVar[bool] = True
     ASCENDING = (("low", "high"),)
     share: float = Field(default=0.0002, gt=0, le=1, description=_SHARE)
     low: float = Field(default=1.0, description="a covariance, in nats times the method's advantages")
@@ -48,6 +49,7 @@ class KlCov(TokenWeight):
     """
 
     READS = ("old_log_probs",)
+    BY_ADVANTAGES: ClassVar[bool] = True
     PENALIZES: ClassVar[bool] = True
     share: float = Field(default=0.0002, gt=0, le=1, description=_SHARE)
     coefficient: float = Field(default=1.0, gt=0, description="a number above 0, as the authors' 1.0")

@@ -19,6 +19,7 @@ class Delta(TokenWeight):
     """
 
     READS: ClassVar[tuple[str, ...]] = ("old_log_probs", "hidden_states")
+    BY_ADVANTAGES: ClassVar[bool] = True
     ASCENDING = (("least", "most"),)
     rounds: int = Field(default=1, ge=0, description="a whole number of rounds; the authors use 1")
     least: float = Field(default=0.8, gt=0, description="a weight above 0; the authors use 0.8")

@@ -20,6 +20,7 @@ class Era(TokenWeight):
     """
 
     READS = ("effective_rank",)
+    BY_ADVANTAGES: ClassVar[bool] = True
     REMEMBERS: ClassVar[tuple[str, ...]] = _BASELINES
     stride: int = Field(default=40, ge=2, description="a whole number of tokens, of at least 2; the authors use 40")
     ema: float = Field(default=0.3, gt=0, le=1, description="a share above 0, of 1 at most; the authors use 0.3")

@@ -40,9 +40,12 @@ class Method(Settings, ABC):
 
     @property
     def reads(self) -> tuple[str, ...]:
-        """`READS`, and the streams of the token weight."""
+        """`READS`, and the streams of the token weight and of the advantages that it asks for."""
         weight = self.token_weight.chosen
-        return tuple(dict.fromkeys((*self.READS, *(() if weight is None else weight.reads))))
+        of_weight = () if weight is None else weight.reads
+        if weight is not None and weight.BY_ADVANTAGES and self.needs_log_likelihoods:
+            of_weight = (*of_weight, "old_log_probs")
+        return tuple(dict.fromkeys((*self.READS, *of_weight)))
 
     @property
     def smallest_group(self) -> int:

@@ -22,6 +22,8 @@ class TokenWeight(Settings, ABC):
     ASCENDING: ClassVar[tuple[tuple[str, str], ...]] = ()
     #: Whether it has `penalties`, which are of the way from the policy that sampled.
     PENALIZES: ClassVar[bool] = False
+    #: Whether `weights` or `penalties` ask for advantages, which some methods have of log pi_old alone.
+    BY_ADVANTAGES: ClassVar[bool] = False
     #: Numbers that `remember` carries from step to step: among the streams, 0-dimensional, NaN in a run's first step.
     REMEMBERS: ClassVar[tuple[str, ...]] = ()
 

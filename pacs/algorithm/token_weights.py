@@ -38,6 +38,7 @@ class Steer(TokenWeight):
     """
 
     READS = ("old_log_probs", "entropy")
+    BY_ADVANTAGES = True
     form: Literal["public", "exact"] = "public"
     least: float = Field(default=0.8, gt=0, lt=1, description="a weight below 1; the authors use 0.8")
 

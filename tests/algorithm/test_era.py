@@ -1,17 +1,21 @@
 """Effective ranks beside their singular values, and ERA's weight beside a loop over responses."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
 
 from pacs.algorithm import Method, Pacs, batch_constants, method_loss
 from pacs.algorithm.aggregated import Grpo
+from pacs.algorithm.disco import Disco
 from pacs.algorithm.effective_rank import effective_rank, growth, prefix_ranks
 from pacs.algorithm.era import Era
 from pacs.algorithm.kit_case import random_case
 from pacs.algorithm.memory import rank_stride, remembered
 from pacs.algorithm.method_settings import MetricsConfig
+from pacs.algorithm.token_weights import TokenWeightConfig
 from tests.algorithm.test_token_weights import Batch, weighted
 
 MEMORY = {"era_rank": 2.0, "era_velocity": 0.4, "era_acceleration": -0.1}
@@ -55,6 +59,28 @@ def test_orthogonal_directions_of_equal_length_are_counted(directions: int) -> N
     assert effective_rank(7 * states) == pytest.approx(directions, rel=1e-6)
     # n orthogonal states without their negatives: the mean takes one direction away.
     assert effective_rank(basis[:directions]) == pytest.approx(directions - 1, rel=1e-6)
+
+
+@pytest.mark.parametrize("method", [Disco, partial(Pacs, policy_gradient_term=True)])
+def test_a_method_of_log_likelihoods_reads_them_for_its_advantages(method: Callable[..., Method]) -> None:
+    """Its advantages where policy and reference agree are a function of log pi_old, which `reads` then has."""
+    era = method(token_weight=TokenWeightConfig(name="era", era=Era(stride=2)))
+    assert set(era.reads) == {"effective_rank", "old_log_probs"}
+    case = random_case(0)
+    ranks = 3 + torch.rand(case.mask.shape, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    streams = {"effective_rank": ranks, "old_log_probs": case.log_probs}
+    streams = {name: values for name, values in streams.items() if name in era.reads}
+    given = {"response_mask": case.mask, "streams": streams, "memory": MEMORY}
+    weights = batch_constants(case.labels, case.groups, era, case.taking_part(era), **given).token_weights
+    assert weights is not None
+    # Where policy and reference agree: what `method_loss` has there.
+    _, columns = method_loss(
+        case.log_probs, case.log_probs, case.mask, case.labels, case.groups, method(), row_mask=case.taking_part(era)
+    )
+    there = columns["effective_advantage"] != 0
+    assert bool((weights[~there] == 1).all())
+    assert bool((weights[there][case.mask[there]] != 1).any())
+    assert "old_log_probs" not in method(token_weight=TokenWeightConfig(name="position")).reads
 
 
 def test_few_states_have_no_rank() -> None:
