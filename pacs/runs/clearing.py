@@ -149,7 +149,7 @@ def temporary_variables() -> dict[str, str]:
     cache.mkdir(parents=True, exist_ok=True)
     with suppress(FileExistsError):
         (folder / cache.name).symlink_to(cache)
-    return {"TMPDIR": str(folder), "TORCHINDUCTOR_CACHE_DIR": os.environ.get("TORCHINDUCTOR_CACHE_DIR", str(cache))}
+    return {"TMPDIR": str(folder), "TORCHINDUCTOR_CACHE_DIR": os.environ.get("TORCHINDUCTOR_CACHE_DIR") or str(cache)}
 
 
 KILLED = "the launcher (pacs train) was killed"

@@ -63,6 +63,8 @@ def test_what_torch_has_compiled_outlives_it(monkeypatch: pytest.MonkeyPatch) ->
     variables = temporary_variables()
     assert temporary_variables() == variables
     assert variables["TMPDIR"] == os.environ[TEMPORARY]
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", "")  # torch would take the folder that it is in
+    assert temporary_variables() == variables
     asked = "from torch._inductor import codecache; print(codecache.cache_dir(), codecache._HEADER_DIR)"
     env = os.environ | variables
     said = subprocess.run([sys.executable, "-c", asked], env=env, capture_output=True, text=True, check=True).stdout

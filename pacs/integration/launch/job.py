@@ -141,7 +141,7 @@ def environment(config: DictConfig) -> dict[str, str]:
     run_dir = Path(config.run.dir)
     folders = {"WANDB_DIR": run_dir, "SWANLAB_LOG_DIR": run_dir / "swanlab"}
     variables = {"TENSORBOARD_DIR": str(RunFolder(run_dir).tensorboard)}
-    variables |= {name: os.environ.get(name, str(folder)) for name, folder in folders.items()}
+    variables |= {name: os.environ.get(name) or str(folder) for name, folder in folders.items()}
     # A Ray cluster that was there before does not inherit them.
     variables |= {name: os.environ[name] for name in (TOKEN, RUN_DIR, TEMPORARY, KEEP_ENVIRONMENT)}
     variables |= temporary_variables()
@@ -149,7 +149,8 @@ def environment(config: DictConfig) -> dict[str, str]:
     if config.trainer.device == "cpu":
         variables[PLATFORM_VARIABLE] = "cpu"
     # verl switches it off, since several engines once wrote into each other's files; torch 2.10 writes them atomically.
-    variables[COMPILE_CACHE_OFF] = os.environ.get(COMPILE_CACHE_OFF, "0")
+    # An empty one vLLM cannot read.
+    variables[COMPILE_CACHE_OFF] = os.environ.get(COMPILE_CACHE_OFF) or "0"
     configured = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}
     return variables | {str(key): str(value) for key, value in configured.items()}
 

@@ -232,6 +232,11 @@ def test_loggers_write_into_the_run_s_folder(started: None, monkeypatch: pytest.
     assert variables["TENSORBOARD_DIR"] == "/a/run/tensorboard"
     assert variables["WANDB_DIR"] == "/a/run"
     assert variables["SWANLAB_LOG_DIR"] == "/of/the/user"
+    monkeypatch.setenv("SWANLAB_LOG_DIR", "")  # as if it were not set
+    assert (
+        environment(compose_run("pacs", ["recipe=arithmetic", "run.dir=/a/run"])[0])["SWANLAB_LOG_DIR"]
+        == "/a/run/swanlab"
+    )
 
 
 def test_vllm_keeps_what_it_compiles_unless_the_user_says_otherwise(
@@ -243,6 +248,8 @@ def test_vllm_keeps_what_it_compiles_unless_the_user_says_otherwise(
     monkeypatch.delenv(name, raising=False)
     config = compose_run("pacs", ["recipe=arithmetic", "run.dir=/a/run"])[0]
     assert get_ppo_ray_runtime_env(config)["env_vars"][name] == "1"  # verl's, which the run's is merged into
+    assert environment(config)[name] == "0"
+    monkeypatch.setenv(name, "")  # of which vLLM raises ValueError
     assert environment(config)[name] == "0"
     monkeypatch.setenv(name, "1")
     assert environment(config)[name] == "1"
