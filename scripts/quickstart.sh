@@ -20,5 +20,9 @@ for argument in "$@"; do
         exit 2
     fi
 done
+if [[ ${*: -1} == --seed || ${*: -1} == --out ]]; then
+    echo "error: ${*: -1}: a value is to follow, as in --seed 0." >&2
+    exit 2
+fi
 pacs_environment
 exec python -m recipes.arithmetic.run "$@"
