@@ -41,6 +41,24 @@ def test_kuberay_s_job_starts_a_run_of_its_own_size() -> None:
     assert limits == [None, str(config.trainer.n_gpus_per_node)]
 
 
+def started(task: dict[str, Any], node: int, addresses: str) -> list[str]:
+    """The words of the command that SkyPilot's task starts on a node."""
+    stubs = "source() { :; }; pacs_activate() { :; }; mkdir() { :; }; exec() { printf '%s\\n' \"$@\"; }\n"
+    place = {"SKYPILOT_NODE_RANK": str(node), "SKYPILOT_NUM_NODES": "2", "SKYPILOT_TASK_ID": "sky-7"}
+    variables = {**place, "SKYPILOT_NODE_IPS": addresses, "PATH": "/usr/bin:/bin", **task["envs"]}
+    command = ["bash", "-c", stubs + task["run"]]
+    return subprocess.run(command, env=variables, text=True, capture_output=True, check=True).stdout.splitlines()
+
+
+def test_a_managed_job_of_skypilot_s_meets_anew_when_it_is_recovered() -> None:
+    """It keeps SKYPILOT_TASK_ID (sky/skylet/constants.py of 0.14.1), on other machines."""
+    first, other, recovered = (
+        started(read("sky"), node, addresses)[8]
+        for node, addresses in ((0, "10.0.0.4\n10.0.0.5"), (1, "10.0.0.4\n10.0.0.5"), (0, "10.0.0.4\n10.0.0.9"))
+    )
+    assert first == other != recovered
+
+
 def test_skypilot_s_task_starts_a_run_of_its_own_size() -> None:
     task = read("sky")
     config = compose_run("pacs", shlex.split(task["envs"]["PACS_ARGS"]))[0]
@@ -48,12 +66,9 @@ def test_skypilot_s_task_starts_a_run_of_its_own_size() -> None:
     assert task["resources"]["accelerators"] == f"H200:{config.trainer.n_gpus_per_node}"
     for part in ("setup", "run"):
         assert subprocess.run(["bash", "-n"], input=task[part], text=True, check=False).returncode == 0
-    stubs = "source() { :; }; pacs_activate() { :; }; mkdir() { :; }; exec() { printf '%s\\n' \"$@\"; }\n"
-    place = {"SKYPILOT_NODE_RANK": "1", "SKYPILOT_NUM_NODES": "2", "SKYPILOT_TASK_ID": "sky-7", "PATH": "/usr/bin:/bin"}
-    command = ["bash", "-c", stubs + task["run"]]
-    shown = subprocess.run(command, env={**place, **task["envs"]}, text=True, capture_output=True, check=True)
-    words = shown.stdout.splitlines()
-    assert words[:9] == ["python", "-m", "pacs.cluster", "--node", "1", "--nodes", "2", "--meet", "/shared/nodes/sky-7"]
+    words = started(task, 1, "10.0.0.4\n10.0.0.5")
+    assert words[:8] == ["python", "-m", "pacs.cluster", "--node", "1", "--nodes", "2", "--meet"]
+    assert Path(words[8]).parent == Path("/shared/nodes")
     assert words[9] == "--"
     config = compose_run("pacs", words[10:])[0]
     assert (config.trainer.nnodes, config.run.dir) == (2, "/shared/outputs/pacs/qwen3_8b-pacs")
