@@ -92,5 +92,6 @@ def outcome(groups: Sequence[Group], pattern: str, quantity: str = "pass rate") 
         *_, (last, key) = of_one.items()
         at_last = bands_of(groups, key)
         if at_last.keys() == bands.keys():  # other groups may have another k alone
-            text += f"; {last}: {way(*at_last.values(), share)}"
+            (band,) = at_last.values()
+            text += f"; {last}: {way(band, share)}"
     return text
