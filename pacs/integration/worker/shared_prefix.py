@@ -21,6 +21,11 @@ from verl.utils.device import get_device_id
 from pacs.integration.exchange import Branches
 from pacs.verl_keys.config import SHARED_PREFIX
 
+#: Compiled variants of FlexAttention and of its mask, at most: by gradients or none, one row or several, short rows or
+#: long ones, known sizes or any. Of packed rows 4 of each were seen. Beyond Dynamo's own limit, 8, PyTorch would go on
+#: without compiling, and hold the scores of every pair of tokens.
+VARIANTS = 32
+
 
 @dataclass(frozen=True)
 class Layout:
@@ -63,15 +68,16 @@ def laid_out(layout: Layout) -> Iterator[None]:
 def _mask(**given: Any) -> Any:
     """transformers' mask, or that of the layout; the row's own positions would be taken for several sequences."""
     make = sdpa_mask if torch.device(given.get("device", "cpu")).type == "cpu" else flex_attention_mask
-    if not _layouts:
+    if _layouts:
+        given |= {"mask_function": _layouts[-1].allowed, "attention_mask": None, "allow_is_causal_skip": False}
+    with torch._dynamo.config.patch(recompile_limit=VARIANTS):
         return make(**given)
-    by_layout = {"mask_function": _layouts[-1].allowed, "attention_mask": None, "allow_is_causal_skip": False}
-    return make(**{**given, **by_layout})
 
 
 def _attention(module: Any, query: torch.Tensor, *args: Any, **options: Any) -> Any:
     forward = sdpa_attention_forward if query.device.type == "cpu" else flex_attention_forward
-    return forward(module, query, *args, **options)
+    with torch._dynamo.config.patch(recompile_limit=VARIANTS):
+        return forward(module, query, *args, **options)
 
 
 AttentionInterface.register(SHARED_PREFIX, _attention)
