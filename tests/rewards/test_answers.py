@@ -427,6 +427,7 @@ def test_what_is_72(answer: str) -> None:
         (r"(-\infty,2)", r"(-\infty,2)\cup(3,\infty)"),
         (r"-\infty", r"\infty"),
         (r"\{0\}", r"\emptyset"),
+        (r"\log 2", r"\ln 2"),
     ],
 )
 def test_what_looks_alike_is_wrong(answer: str, gold: str) -> None:
@@ -495,6 +496,8 @@ def test_what_looks_alike_is_wrong(answer: str, gold: str) -> None:
         ("Yes", "yes"),
         ("Odd", "odd"),
         (r"\text{No}", "no"),
+        (r"\log 2", r"\log_{10} 2"),
+        (r"\lg 2", r"\log 2"),
     ],
 )
 def test_what_is_right_in_other_words(answer: str, gold: str) -> None:
