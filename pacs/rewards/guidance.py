@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, Final, Literal
 
 Kind = Literal["hint", "solution", "error"]
@@ -16,6 +17,11 @@ OF_STATUS: Final = {
 }
 #: Where the guidance stands in the text around it.
 PLACE: Final = "{guidance}"
+
+
+def share_of(share: float, count: int) -> int:
+    """A share of `count`, as it is written and not as binary numbers round it, rounded up: 0.28 of 25 are 7."""
+    return math.ceil(Fraction(repr(share)) * count)
 
 
 def guidance_of(
@@ -38,7 +44,7 @@ def guidance_of(
     if not isinstance(given, str) or not given.strip():
         return None
     lines = given.strip().splitlines()
-    return "\n".join(lines[: math.ceil(part * len(lines))] if kind == "solution" else lines)
+    return "\n".join(lines[: share_of(part, len(lines))] if kind == "solution" else lines)
 
 
 def guided_messages(

@@ -1,13 +1,12 @@
 """Another try, with guidance, where a response is wrong: as `run.rollouts.guided` has it in a run of `pacs train`."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 
-from pacs.rewards.guidance import guidance_of, guided_messages
+from pacs.rewards.guidance import guidance_of, guided_messages, share_of
 from pacs.runs.settings import GuidedSettings
 from recipes.code_repair.calculated import first_failure
 from recipes.laboratory.grading import grade
@@ -49,7 +48,7 @@ def retried(
     """
     place = torch.arange(len(labels)) % size
     unsolved = (labels.view(-1, size).sum(1) == 0).repeat_interleave(size)
-    may = (labels == 0) & (place < math.ceil(guided.share * size))
+    may = (labels == 0) & (place < share_of(guided.share, size))
     waiting = (may if guided.after == "failed" else may & unsolved).nonzero()[:, 0].tolist()
     texts = {row: samples.texts[row] for row in waiting}
     width = samples.ids.shape[1] - samples.response_mask.shape[1]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from pacs.rewards.guidance import guidance_of, guided_messages
+from pacs.rewards.guidance import guidance_of, guided_messages, share_of
 
 ROW = {"hint": " It is even.\nAnd small. ", "solution": "one\ntwo\n\nfour\n"}
 
@@ -38,3 +38,10 @@ def test_the_prompt_stays_as_it_is() -> None:
     answered = guided_messages(asked, "error", "wrong", "So: {guidance}", "3")
     assert answered == [*asked, {"role": "assistant", "content": "3"}, {"role": "user", "content": "So: wrong"}]
     assert asked == kept
+
+
+def test_a_share_is_of_the_number_that_is_written() -> None:
+    """0.28 * 25 is 7.000000000000001 in binary numbers."""
+    for percent in range(1, 101):
+        for count in range(65):
+            assert share_of(percent / 100, count) == -(-percent * count // 100)

@@ -7,14 +7,13 @@ response stays with it, so that pass rates are of first responses. Without a rig
 """
 
 import asyncio
-import math
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 from pacs.integration.exchange import GUIDED
 from pacs.integration.patches.seeded_rollouts import RETRY
-from pacs.rewards.guidance import guidance_of, guided_messages
+from pacs.rewards.guidance import guidance_of, guided_messages, share_of
 from pacs.rewards.verdict import verdict_score
 from pacs.verl_keys.config import chat_template_options
 
@@ -70,7 +69,7 @@ class GuidedRollouts:
         finally:
             group.end(right)
         settings = self.config.run.rollouts.guided
-        may_retry = kwargs["session_id"] < math.ceil(settings.share * group.n)
+        may_retry = kwargs["session_id"] < share_of(settings.share, group.n)
         if not right and may_retry:
             if settings.after == "unsolved":
                 await group.all_ended.wait()
