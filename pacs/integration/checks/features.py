@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 import pyarrow.parquet as pq
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, ListConfig, OmegaConf
+from yaml import YAMLError
 
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.runs.settings import (
@@ -198,14 +199,25 @@ def loop_problems(config: DictConfig, train_files: Sequence[Path]) -> Iterator[s
                 )
 
 
+def named_loops(file: Path) -> set[str] | None:
+    """The names of the agent loops in a file for `agent_loop_config_path`; None where it is not such a file."""
+    try:
+        loops = OmegaConf.load(file)
+    except (OSError, UnicodeDecodeError, YAMLError):
+        return None
+    if not isinstance(loops, ListConfig):
+        return None
+    complete = all(isinstance(each, DictConfig) and {"name", "_target_"} <= set(each) for each in loops)
+    return {str(each.name) for each in loops} if complete else None
+
+
 @spelled
 def own_loop_problems(config: DictConfig) -> Iterator[str]:
     """Whether a file of the user's has another loop under the name of verl's, where a switch does not go with that."""
     file = OmegaConf.select(config, "actor_rollout_ref.rollout.agent.agent_loop_config_path")
     if not file or not Path(file).is_file():  # verl finds it beside itself, too, where there is none of this name
         return
-    loops: Any = OmegaConf.load(file)
-    named = {str(each.get("name")) for each in loops}
+    named = named_loops(Path(file)) or ()
     for switch in [key for key, feature in FEATURES.items() if feature.turns]:
         if SINGLE_TURN in named and OmegaConf.select(config, full_name(switch)):
             yield (

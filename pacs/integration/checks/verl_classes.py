@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import fields
 from importlib import import_module
+from pathlib import Path
 
 import torch
 from hydra.errors import InstantiationException
@@ -19,6 +20,7 @@ from verl.utils.import_utils import resolve_config_path
 from verl.workers.config.optimizer import FSDPOptimizerConfig, build_optimizer
 
 from pacs.base.errors import did_you_mean, one_line
+from pacs.integration.checks.features import named_loops
 from pacs.integration.checks.wording import spelled
 
 #: Sections that a run makes into objects of verl's; the model's would be loaded with it.
@@ -106,9 +108,20 @@ def _name_problems(config: DictConfig) -> Iterator[str]:
             resolve_config_path(OmegaConf.select(config.actor_rollout_ref.rollout, key) or ".")
         except FileNotFoundError:
             yield f"@rollout.{key}=: no such file here, nor beside verl: give its whole path."
-    if agent.agent_loop_config_path is None and agent.default_agent_loop not in _agent_loop_registry:
-        known = f"{', '.join(_agent_loop_registry)}, or name the file of yours (agent_loop_config_path)"
-        yield f"@rollout.agent.default_agent_loop=: verl knows no such loop; use one of {known}."
+    loops = set(_agent_loop_registry)
+    if agent.agent_loop_config_path:
+        try:
+            of_file = named_loops(Path(resolve_config_path(agent.agent_loop_config_path)))
+        except FileNotFoundError:  # said above
+            return
+        if of_file is None:
+            form = "it is to be YAML, a list of agent loops, each with a name and a _target_ (its class)"
+            yield f"@rollout.agent.agent_loop_config_path=: {form}."
+            return
+        loops |= of_file
+    if agent.default_agent_loop not in loops:
+        named = f"{', '.join(sorted(loops))}, or name the file of yours (agent_loop_config_path)"
+        yield f"@rollout.agent.default_agent_loop=: verl knows no such loop; use one of {named}."
 
 
 def _correction_problems(config: DictConfig) -> Iterator[str]:
