@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -105,8 +104,9 @@ def sign_test(gained: int, lost: int) -> float:
 
     Of few problems it says what the bootstrap cannot: where all that change change one way, each draw is of one mind.
     """
-    tail = sum(comb(gained + lost, count) for count in range(min(gained, lost) + 1))
-    return min(1.0, tail / 2 ** (gained + lost - 1)) if gained + lost else 1.0
+    from scipy.stats import binomtest
+
+    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0
 
 
 ENTROPIES = {"answer_entropy": answer_entropy, "token_entropy": token_entropy}

@@ -163,10 +163,13 @@ def _check_text(file: Path, schema: pa.Schema) -> None:
     }
     for place, column in places.items():
         if pa.types.is_nested(column.type):
-            raise UserError(f"{file} has {column.type} in its {place}: evaluations take text alone")
+            raise UserError(
+                f"{file} has {column.type} in its {place}: evaluations take text alone, so write it as text"
+            )
     if beside := [name for name in BESIDE_TEXT if name in schema.names]:
         raise UserError(
-            f"{file} has a column {beside[0]}: evaluations take text alone, and would not show the model any"
+            f"{file} has a column {beside[0]}: evaluations take text alone, and would not show the model any: "
+            "leave out the rows that need it, and the column"
         )
 
 

@@ -171,7 +171,8 @@ def kernel_problems(config: DictConfig) -> Iterator[str]:
             mend = f"{build}; or take PyTorch's (++{key}=sdpa)"
             yield f"{key}={named} needs flash-attn, which is not installed: {mend}."
     if config.actor_rollout_ref.model.use_liger and importlib.util.find_spec("liger_kernel") is None:
-        yield f"{model}.use_liger=true needs liger-kernel, which is not installed: pip install it, or leave this out."
+        lacks = "needs liger-kernel, which is not installed: pip install it, or leave this out."
+        yield f"actor_rollout_ref.model.use_liger=true {lacks}"
 
 
 def _address_problems(address: str) -> Iterator[str]:

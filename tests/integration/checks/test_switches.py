@@ -217,6 +217,8 @@ def test_kernels_that_are_not_installed_are_missed(
     assert problem.startswith("critic.model.override_config.attn_implementation=flash_attention_2 needs flash-attn")
     assert "++critic.model.override_config.attn_implementation=sdpa" in problem
     assert list(kernel_problems(with_settings(ppo, **{of_critic: "sdpa"}))) == []
+    (problem,) = kernel_problems(with_settings(ppo, **{of_critic: "sdpa", f"{model}__use_liger": True}))
+    assert problem.startswith("actor_rollout_ref.model.use_liger=true needs liger-kernel")
     for package in ("flash_attn", "liger_kernel"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
