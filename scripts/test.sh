@@ -36,5 +36,5 @@ while (($#)); do
 done
 pacs_environment
 cd "$PACS_ROOT"
-# Two files at a time: while a run starts, its processes mostly wait for each other.
-exec python -m pytest -m "$markers" -n 2 --dist loadfile --no-loadscope-reorder ${options[@]+"${options[@]}"}
+# Three files at a time on two cores: while a run starts, and while a program is let run out of time, a core waits.
+exec python -m pytest -m "$markers" -n 3 --dist loadfile --no-loadscope-reorder ${options[@]+"${options[@]}"}

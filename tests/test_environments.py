@@ -71,7 +71,7 @@ def test_a_marker_expression_of_ones_own_brings_no_gpu_tests(given: str, chosen:
         check=True,
     )
     more = "".join(f" {option}" for option in ("-k a", "--quick") if option in given)
-    assert run.stdout == f"made -m pytest -m {chosen} -n 2 --dist loadfile --no-loadscope-reorder{more}\n"
+    assert run.stdout == f"made -m pytest -m {chosen} -n 3 --dist loadfile --no-loadscope-reorder{more}\n"
 
 
 def test_pip_is_told_of_while_it_is_silent_and_its_words_and_status_are_its_own(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from tests.integration.test_partial import (
 )
 from tests.metrics.page import find
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.slow, pytest.mark.long, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1500)]
 
 APART = "actor_rollout_ref.rollout.nnodes=1"
 ALL_AHEAD = (APART, "run.rollouts.partial.ahead=1")
@@ -47,7 +47,6 @@ def test_the_next_step_is_sampled_during_the_update_and_each_prompt_is_trained_o
     assert not equal(run.policy(2), run.policy(1))
 
 
-@pytest.mark.long
 def test_engines_have_the_trainer_s_weights(task: Path, tmp_path: Path) -> None:
     """After each transfer vLLM and trainer agree on each token: with one update a step the policy is the sampler's."""
     one_update = f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS}"
@@ -58,7 +57,6 @@ def test_engines_have_the_trainer_s_weights(task: Path, tmp_path: Path) -> None:
     assert not equal(run.policy(3), run.policy(2))
 
 
-@pytest.mark.long
 def test_where_nothing_is_stale_it_is_a_synchronous_run_to_the_bit(task: Path, tmp_path: Path) -> None:
     fresh = (
         "run.rollouts.partial.ahead=null",
@@ -74,13 +72,11 @@ def test_where_nothing_is_stale_it_is_a_synchronous_run_to_the_bit(task: Path, t
     assert equal(apart.policy(3), synchronous.policy(3))
 
 
-@pytest.mark.long
 def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
     broken.dies_and_goes_on(after_step=2)
     check_that_each_prompt_is_trained_once(broken)
 
 
-@pytest.mark.long
 def test_grpo_of_verl(task: Path, tmp_path: Path) -> None:
     run = make_run(task, tmp_path / "grpo", *ALL_AHEAD, "trainer.total_training_steps=3", algorithm="grpo")
     run.train()
