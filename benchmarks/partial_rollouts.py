@@ -7,7 +7,8 @@
 Real runs of `pacs train`, Ray, vLLM and FSDP2, of the arithmetic recipe's model, in turns. Lengths are log-normal, in
 vLLM, whatever the policy would write (`benchmarks/lengths.py`): rewards mean nothing here. Prints medians over the
 rounds: samples trained on a minute over the steps between the first two and the last, their ratio to the run that waits
-for every response, seconds of generation and of a step, and staleness.
+for every response, seconds of generation and of a step, processor seconds of a step over all processes, and staleness.
+A run's processor seconds over the number of cores are the least that its step can take.
 """
 
 import argparse
@@ -18,8 +19,12 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import psutil
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -59,6 +64,21 @@ def make_task(folder: Path) -> tuple[int, int]:
     return prompt[-1], tokenizer.eos_token_id
 
 
+def lines_of(metrics: Path) -> list[dict[str, float]]:
+    """What a run has logged, a line a step; a line that is being written is left out."""
+    text = metrics.read_text() if metrics.exists() else ""
+    return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
+
+
+def processor_seconds(launcher: psutil.Process) -> float:
+    """Of all processes of a run so far, those that have ended among them."""
+    seconds = 0.0
+    for process in launcher.children(recursive=True):
+        with suppress(psutil.NoSuchProcess):
+            seconds += sum(process.cpu_times()[:4])
+    return seconds
+
+
 def measure(
     task: Path, folder: Path, way: Way, arguments: argparse.Namespace, lengths: dict[str, str]
 ) -> dict[str, float]:
@@ -91,11 +111,22 @@ def measure(
     }
     command = [sys.executable, "-m", "pacs", "train", *(f"{key}={value}" for key, value in settings.items())]
     environment = os.environ | {"PYTHONPATH": str(ROOT)} | lengths
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"a run failed:\n{done.stdout[-4000:]}\n{done.stderr[-2000:]}")
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
-    timed = [line for line in lines if FIRST < line.get("step", 0) < arguments.steps and "timing_s/step" in line]
+    metrics, printed = folder / "metrics.jsonl", folder.with_suffix(".log")
+    used: dict[int, float] = {}  # step -> processor seconds up to its end
+    with printed.open("w") as file:
+        run = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT)
+        try:
+            while run.poll() is None:
+                step = max((int(line["step"]) for line in lines_of(metrics) if "timing_s/step" in line), default=0)
+                if step not in used:
+                    used[step] = processor_seconds(psutil.Process(run.pid))
+                time.sleep(0.1)
+        finally:
+            run.terminate()
+            run.wait()
+    if run.returncode:
+        raise SystemExit(f"a run failed:\n{printed.read_text()[-6000:]}")
+    timed = [line for line in lines_of(metrics) if "timing_s/step" in line and FIRST < line["step"] < arguments.steps]
 
     def mean(key: str) -> float:
         return statistics.fmean(line.get(key, 0.0) for line in timed)
@@ -104,6 +135,7 @@ def measure(
         "samples/min": prompts * RESPONSES / mean("timing_s/step") * 60,
         "step, s": mean("timing_s/step"),
         "gen, s": mean("timing_s/gen"),
+        "processors, s": (used[arguments.steps - 1] - used[FIRST]) / len(timed),
         "tokens": mean("response_length/mean"),
         "longest": max(line["response_length/max"] for line in timed),
         "staleness": mean("pacs/partial/staleness_mean"),
