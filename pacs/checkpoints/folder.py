@@ -14,6 +14,7 @@ file with its size and its digest, so that a damaged one is found before a run i
 import json
 import re
 import shutil
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,13 +60,20 @@ def step_folder(checkpoints: Path, step: int) -> Path:
 def publish(aside: Path, folder: Path) -> None:
     """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    if folder.exists():
-        replaced = aside.with_name(f"replaced-{folder.name}")
-        folder.rename(replaced)
-        aside.rename(folder)
-        shutil.rmtree(replaced)
-    else:
-        aside.rename(folder)
+    replaced = _set_aside(folder, aside.parent) if folder.exists() else None
+    aside.rename(folder)
+    if replaced is not None:
+        shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _set_aside(folder: Path, saving: Path) -> Path:
+    """Rename a folder that is to be deleted, so that a delete that is cut off leaves no half of a checkpoint.
+
+    What a file system does not delete now (NFS, while it is open elsewhere) goes with a later save's. The name is a new
+    one: what is left of a folder of the same step is not in its way.
+    """
+    saving.mkdir(exist_ok=True)
+    return folder.rename(tempfile.mkdtemp(prefix=f"old-{folder.name}-", dir=saving))
 
 
 def read_checkpoint(folder: Path, *, content: bool = True) -> Checkpoint:
@@ -138,12 +146,7 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
     complete = [] if keep is None else complete_checkpoints(checkpoints)[0]
     old = [] if keep is None else complete[: max(0, len(complete) - keep)]
     for checkpoint in old:
-        # Under another name first: a delete that is cut off must not leave half a checkpoint under the real one.
-        doomed = checkpoints / SAVING / f"deleted-{checkpoint.folder.name}"
-        doomed.parent.mkdir(exist_ok=True)
-        checkpoint.folder.rename(doomed)
-        # What a file system does not delete now (NFS, while it is open elsewhere) goes with the next save's.
-        shutil.rmtree(doomed, ignore_errors=True)
+        shutil.rmtree(_set_aside(checkpoint.folder, checkpoints / SAVING), ignore_errors=True)
         deleted.append(checkpoint.folder)
     try:
         named = {name for folder in _step_folders(checkpoints) if (name := _reference_name(folder)) is not None}

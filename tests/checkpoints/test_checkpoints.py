@@ -148,6 +148,29 @@ def test_publishing_replaces_a_folder_that_is_there(tmp_path):
     assert names(tmp_path / SAVING) == set()
 
 
+@pytest.mark.parametrize("delete", [lambda folder: save(folder, 1), lambda folder: prune(folder, keep=1)])
+def test_what_the_file_system_does_not_delete_now_stops_no_save(tmp_path, delete):
+    """As NFS does not what is open elsewhere; here another file system is mounted in each checkpoint of step 1."""
+    mounted = []
+    try:
+        for _ in range(2):
+            (save(tmp_path, 1) / "open").mkdir()
+            save(tmp_path, 2)
+            point = step_folder(tmp_path, 1) / "open"
+            if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", point], capture_output=True).returncode:
+                pytest.skip("it needs the right to mount")
+            mounted.append(point.stat().st_dev)
+            delete(tmp_path)
+            assert newest_checkpoint(tmp_path)[0].step == 2
+        left = [point for point in (tmp_path / SAVING).glob("*/open") if point.stat().st_dev in mounted]
+        assert len(left) == 2  # the second is not in the way of the first
+    finally:
+        for point in tmp_path.rglob("open"):
+            subprocess.run(["umount", point], capture_output=True)
+    clear_unfinished(tmp_path)
+    assert not (tmp_path / SAVING).exists()
+
+
 def test_pruning_keeps_the_newest_and_the_references_they_name(tmp_path):
     for name in ("step_0-aa", "step_20-bb", "step_40-cc"):
         save_reference(tmp_path, name)
