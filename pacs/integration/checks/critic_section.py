@@ -85,16 +85,21 @@ def section_problems(config: DictConfig) -> Iterator[str]:
         )
 
 
-def of_critic(check: Callable[[DictConfig], Iterator[str]], config: DictConfig) -> Iterator[str]:
+def of_critic(
+    check: Callable[[DictConfig], Iterator[str]], config: DictConfig, *, more_tokens: int = 0
+) -> Iterator[str]:
     """What a check of the policy's settings says of the critic's, where it does not say the same of the policy's own.
 
     Args:
         check: spells settings out.
         config: of any run; without a critic that writes text nothing is said.
+        more_tokens: of the critic's rows beside prompt and response, for a check that looks at the rows' lengths.
     """
     if not has_generative_critic(config):
         return
     policys = set(check(config))
-    for sentence in check(as_policy(config)):
+    critic = as_policy(config)
+    critic.data.max_response_length += more_tokens
+    for sentence in check(critic):
         if sentence not in policys:
             yield sentence.replace(POLICY, CRITIC)

@@ -165,12 +165,12 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     if isinstance(found, str):
         yield found
         return
-    if problems := list(of_critic(architecture_problems, config)):
+    more = config.genac.template_tokens + config.genac.trace_tokens
+    if problems := list(of_critic(architecture_problems, config, more_tokens=more)):
         yield from problems
         return
     context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
-    longest = longest_row(config) + config.genac.template_tokens + config.genac.trace_tokens
-    if why := shared_prefix_problem(found, config, longest):
+    if why := shared_prefix_problem(found, config, longest_row(config) + more):
         shared = "the critic's traces share a row, which needs plain attention to all of it"
         yield f"{named} {why}: {shared}: choose another critic."
     if context is not None and context < held:

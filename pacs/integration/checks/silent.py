@@ -19,7 +19,7 @@ from transformers import PreTrainedConfig, PreTrainedModel, masking_utils
 from pacs.integration.checks.fused_head import fused_head_problem
 from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import attention as attention_of
-from pacs.verl_keys.config import longest_row
+from pacs.verl_keys.config import has_generative_critic, longest_row
 
 #: Whose torch code (transformers 5.10.4) sums the states of a row's chunks over the wrong axis, so that earlier tokens
 #: depend on later chunks; Mamba's own kernels do not.
@@ -38,6 +38,7 @@ def position_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterato
         config: of the run.
     """
     text, longest = settings.get_text_config(), longest_row(config)
+    critics = " (and of a critic genac.template_tokens and genac.trace_tokens)" if has_generative_critic(config) else ""
     for rope in _ropes(getattr(text, "rope_parameters", None) or {}):
         kind = str(rope.get("rope_type", rope.get("type", "default")))
         if kind not in ("longrope", "su") and "dynamic" not in kind:
@@ -49,7 +50,7 @@ def position_problems(settings: PreTrainedConfig, config: DictConfig) -> Iterato
                 f"encodes positions otherwise (rope_type={kind}) in every micro-batch that has a row of more than "
                 f"{original} tokens, shorter rows included, so that rows have other log-probabilities and gradients "
                 f"beside a longer one, and in vLLM: the run's rows have up to {longest}. Lower data.max_prompt_length "
-                f"and data.max_response_length to {original} together, or choose another model."
+                f"and data.max_response_length{critics} to {original} together, or choose another model."
             )
             return
 

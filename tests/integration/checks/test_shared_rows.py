@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from pacs.composing import compose_run
-from pacs.integration.checks.architecture import shared_prefix_problem
+from pacs.integration.checks.architecture import architecture_problems, shared_prefix_problem
 from pacs.integration.checks.genac import critic_folder_problems
 from pacs.integration.worker.shared_prefix import Layout, laid_out
 from pacs.verl_keys.config import SHARED_PREFIX
@@ -103,3 +103,20 @@ def test_a_critic_is_looked_at_before_the_run(window: int, refused: bool, tmp_pa
     problems = [problem for problem in critic_folder_problems(config) if "share a row" in problem]
     assert len(problems) == refused
     assert all(f"genac.critic.model.path={tmp_path}/critic attends to 8 tokens" in problem for problem in problems)
+
+
+@pytest.mark.parametrize("original", [150, 400])
+def test_a_critic_s_positions_are_held_against_its_rows(original: int, tmp_path: Path) -> None:
+    """Problem and response are shorter than where dynamic RoPE stretches; with template and trace they are not."""
+    tokenizer = build_tokenizer(2048)
+    stretched = {"rope_type": "dynamic", "rope_theta": 10000.0, "factor": 4.0}
+    sizes = SIZES | {"vocab_size": len(tokenizer), "max_position_embeddings": original, "rope_parameters": stretched}
+    AutoModelForCausalLM.from_config(CONFIG_MAPPING["llama"](**sizes)).save_pretrained(tmp_path / "model")
+    tokenizer.save_pretrained(tmp_path / "model")
+    lengths = ("data.max_prompt_length=50", "data.max_response_length=50", "genac.template_tokens=100")
+    path = f"actor_rollout_ref.model.path={tmp_path}/model"
+    config, _ = compose_run("genac", ["recipe=arithmetic", path, *lengths, "genac.trace_tokens=50"])
+    said = [problem for problem in critic_folder_problems(config) if "rope_type=dynamic" in problem]
+    assert len(said) == (original < 250)
+    assert all("rows have up to 250" in problem and "genac.trace_tokens" in problem for problem in said)
+    assert not any("rope_type" in problem for problem in architecture_problems(config))
