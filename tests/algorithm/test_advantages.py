@@ -6,6 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pacs.algorithm import Pacs, batch_constants, method_loss, score_responses, sequence_log_ratios
+from pacs.algorithm.advantages import normalized
+from pacs.algorithm.groups import make_groups
 
 from .naive import ALL_CONFIGS, ESTIMATORS, Batch, config_name, gradient, make_batch
 
@@ -175,6 +177,18 @@ def test_masked_rows_have_none_and_no_influence(estimator: str) -> None:
     )
     assert result.tolist() == [*alone.tolist(), 0, 0]
     assert alone.abs().min() > 0
+
+
+@pytest.mark.parametrize("value", [1.0, 0.1, 0.3, 0.7, 0.9, -0.3, 1.1, 10.3])
+def test_grpos_are_0_where_all_labels_are_the_same_number(value: float) -> None:
+    """As rewards of several parts may be: in float32 their mean differs from them, and the epsilon is as small."""
+    for size in range(2, 33):
+        ids = torch.arange(2).repeat_interleave(size)
+        labels = torch.cat([torch.full((size,), value), torch.tensor([value + 1] + [value] * (size - 1))])
+        result = normalized(labels, make_groups(ids))
+        assert result.dtype == torch.float32
+        assert result[:size].tolist() == [0] * size
+        assert result[size].item() == pytest.approx((size - 1) / size**0.5, rel=1e-5)
 
 
 def test_wrong_arguments_are_refused() -> None:
