@@ -114,22 +114,22 @@ def _advantages_at_reference(
     streams: Mapping[str, torch.Tensor],
 ) -> torch.Tensor:
     """(B, T) -N dL/dlog pi of each token under the mask where all log-ratios are 0: a function of labels and credit."""
-    agreeing = targets.new_zeros(mask.shape)
+    agreeing, labels = targets.new_zeros(mask.shape), targets.double()
     sums = likelihoods = None
     if method.tokenwise:
-        sums = credited_objectives(agreeing, agreeing, mask, method, constants.credit).sum(dim=1)
+        sums = credited_objectives(agreeing, agreeing, mask, method, constants.credit).sum(dim=1).double()
     if method.needs_log_likelihoods:
-        likelihoods = torch.where(mask, streams["old_log_probs"], 0).sum(dim=1).to(targets.dtype)
-    coefficients = torch.where(active.rows, constants.coefficients, 0)
+        likelihoods = torch.where(mask, streams["old_log_probs"], 0).sum(dim=1).double()
+    coefficients = torch.where(active.rows, constants.coefficients, 0).double()
     credit, lengths = credit_means(constants.credit, mask), mask.sum(dim=1)
-    rows = Rows(torch.zeros_like(targets), likelihoods, sums, lengths, targets, coefficients, credit, groups)
+    rows = Rows(torch.zeros_like(labels), likelihoods, sums, lengths, labels, coefficients, credit, groups)
     known = row_losses(method, rows, active)[1]
+    # Some weights go by the sign: what is 0, as in a group of one class, is not to be what rounding leaves of it.
+    known = {name: torch.where(a.abs() > 1e-12, a, 0).to(targets.dtype)[:, None] for name, a in known.items()}
     if not method.tokenwise:
-        return torch.where(mask, known["effective_advantage"][:, None], 0)
-    each = known[TOKEN_ADVANTAGE][:, None]
-    if constants.credit is not None:
-        each = each * (constants.credit if constants.credit.dim() == 2 else constants.credit[:, None])
-    return torch.where(mask, known[SEQUENCE_ADVANTAGE][:, None] + each, 0)
+        return torch.where(mask, known["effective_advantage"], 0)
+    each = 1 if constants.credit is None else constants.credit.reshape(len(mask), -1)
+    return torch.where(mask, known[SEQUENCE_ADVANTAGE] + known[TOKEN_ADVANTAGE] * each, 0)
 
 
 def credit_means(credit: torch.Tensor | None, mask: torch.Tensor) -> torch.Tensor | None:

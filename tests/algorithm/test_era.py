@@ -147,6 +147,22 @@ def test_the_weight_is_that_of_the_advantage_with_its_bonus(method: type[Method]
     assert signs == {-1.0, 0.0, 1.0}  # more of what is right, less against what is wrong
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("settings", [{}, {"weight_scope": "batch"}, {"objective": "log_pass_rate"}])
+def test_a_response_without_an_advantage_has_no_bonus(settings: dict, label: int, dtype: torch.dtype) -> None:
+    """In a group of one class rounding may leave something of PACS's, whose sign would decide half of the weight."""
+    for size in range(2, 13):
+        labels = torch.tensor([label] * size + [1] + [0] * (size - 1), dtype=dtype)
+        ids, mask = torch.arange(2).repeat_interleave(size), torch.ones(2 * size, 4)
+        method = weighted(Pacs, {"name": "era", "era": {"stride": 2}}).model_copy(update=settings)
+        found = batch_constants(
+            labels, ids, method, response_mask=mask, streams={"effective_rank": 3 * mask}, memory=MEMORY
+        ).token_weights
+        assert found[:size].unique().tolist() == [1]
+        assert 1 not in found[size:].unique().tolist()
+
+
 def test_the_update_is_that_of_the_advantages_with_their_bonus() -> None:
     """GRPO whose credit is A' itself, as the paper has it, also where ratios are clipped."""
     case, ranks = random_case(0), 1 + 3 * torch.rand(19, 5, dtype=torch.float64, generator=torch.Generator())
