@@ -15,7 +15,8 @@ def row_weights(labels: torch.Tensor, active: Groups, objective: Objective, scop
 
         log_odds        of the pass rate: class balance, G / (2 sum_j R_j) of right and G / (2 sum_j (1 - R_j)) of wrong
                         responses where there are both, else 1
-        log_pass_rate   1/q of right and wrong ones alike, q = sum_j R_j / G; 1 where there is no right one
+        log_pass_rate   1/q of right and wrong ones alike, q = sum_j R_j / G; 1 where there is no right one. q counts as
+                        1/G at least: labels of together 1e-6 would make a weight of 1e6 G, by which all else is dwarfed
         pass_rate       1
 
     (The paper asks for class balance without a formula; this one is the public code's.) A label between 0 and 1 is so
@@ -36,7 +37,7 @@ def row_weights(labels: torch.Tensor, active: Groups, objective: Objective, scop
     groups = one_group(active.rows) if scope == "batch" else active
     correct = groups.sum(labels)
     if objective == "log_pass_rate":
-        each = groups.of_rows(torch.where(correct > 0, groups.sizes / correct.where(correct > 0, 1), 1))
+        each = groups.of_rows(torch.where(correct > 0, groups.sizes / correct.clamp(min=1), 1))
         return torch.where(active.rows, each, 0)
     right, wrong = class_weights(correct, groups.sizes)
     return torch.where(active.rows, labels * groups.of_rows(right) + (1 - labels) * groups.of_rows(wrong), 0)

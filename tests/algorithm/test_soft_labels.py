@@ -37,13 +37,27 @@ def test_the_error_of_a_score(objective: str) -> None:
         mixed = 0 < right < size
         up, down = {
             "log_odds": (size / (2 * right), size / (2 * (size - right))) if mixed else (1.0, 1.0),
-            "log_pass_rate": (size / right, size / right) if right else (1.0, 1.0),
+            "log_pass_rate": (size / max(right, 1), size / max(right, 1)) if right else (1.0, 1.0),
             "pass_rate": (1.0, 1.0),
         }[objective]
         error = down * (1 - LABELS[own]) * sigma[own] - up * LABELS[own] * (1 - sigma[own])
         torch.testing.assert_close(columns["effective_advantage"][own], -0.7 * error, rtol=1e-12, atol=1e-14)
         loss = -up * LABELS[own] * sigma[own].log() - down * (1 - LABELS[own]) * (1 - sigma[own]).log()
         torch.testing.assert_close(columns["loss"][own], loss, rtol=1e-12, atol=1e-14)
+
+
+@pytest.mark.parametrize("right", [1e-12, 1e-3, 0.9])
+@pytest.mark.parametrize("scope", ["group", "batch"])
+def test_a_group_that_is_hardly_right_pulls_no_more_than_one_with_a_right_response(right: float, scope: str) -> None:
+    """1/q would be without a bound, and what evens out the group's scores, at any distance from the reference, too."""
+    ids, labels = torch.zeros(8, dtype=torch.int64), torch.tensor([right] + [0.0] * 7)
+    method = Pacs(objective="log_pass_rate", weight_scope=scope)
+    pulls = []
+    for given in (labels, torch.tensor([1.0] + [0.0] * 7)):
+        assert batch_constants(given, ids, method).coefficients.tolist() == [8] * 8
+        columns = score_responses(LOG_RATIOS[:8], torch.ones(8), given, ids, method)
+        pulls.append(float(columns["effective_advantage"].abs().sum()))
+    assert pulls[0] < 2 * pulls[1]
 
 
 #: Of sums of parts: a punishment leaves some below 0, a bonus others above 1.
