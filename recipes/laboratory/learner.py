@@ -141,9 +141,11 @@ class Learner:
         """log pi of stale samples by the policy before the step's first update: the reference where `reset_every` is 1.
 
         None where the reference has to be the policy that sampled. With retries it is the policy behind the prompt
-        itself, as in a run of `pacs train`, which computes log-probabilities anew.
+        itself, as in a run of `pacs train`, which computes log-probabilities anew. With a correction, too: its weights
+        are the ratio of this policy to the one that sampled, which a ratio to the latter would have a second time.
         """
-        with_sampler = self._method.compares_with_sampler or self._settings.reference_is_sampler
+        corrected = self._method.update.correction.active
+        with_sampler = (self._method.compares_with_sampler and not corrected) or self._settings.reference_is_sampler
         return None if with_sampler and not self._settings.guided else self._log_probs_of(self._policy, samples)
 
     def _correction(self, samples: Samples, at_start: torch.Tensor | None) -> torch.Tensor | None:

@@ -101,7 +101,8 @@ def verls_decay(settings: Settings) -> list[float]:
 def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreTrainedModel, list[bool]]:
     """The policy that the recorded responses lead to, and at which steps the reference was reset.
 
-    Methods that compare with the sampler are given a pass of the policy that sampled; others one of the reference.
+    Methods that compare with the sampler are given a pass of the policy that sampled, unless a correction has the ratio
+    to that already; others one of the reference.
     """
     method = method_named(settings.method, settings.options)
     if settings.method == "dr_grpo":
@@ -121,7 +122,8 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         else:
             assert relative_error(seen, weights_of(sampler), start_weights) < ROUNDING
         labels = odd(samples.texts)
-        compared = sampler if method.compares_with_sampler or settings.reference_is_sampler else reference
+        by_ratio = method.compares_with_sampler and not method.update.correction.active
+        compared = sampler if by_ratio or settings.reference_is_sampler else reference
         slow = 1.0 if last_reset is None else min(1.0, (step - last_reset) / (config.warmup_steps + 1))
         for group in optimizer.param_groups:
             group["lr"] = settings.lr * slow * decay[step - 1]
@@ -181,6 +183,8 @@ def naive_run(start: Path, settings: Settings, recorded: Recorded) -> tuple[PreT
         ("pacs_authors", {"update": {"correction": {"kind": "truncate", "cap": 1.001}}}, 2),
         ("pacs", {"update": {"correction": {"kind": "mask", "cap": 1.01}}}, 1),
         ("grpo", {"ratio": "none", "update": {"correction": {"kind": "mask", "cap": 1.01}}}, 2),
+        ("grpo", {"update": {"correction": {"kind": "truncate", "cap": 2.0}}}, 2),
+        ("nft", {"update": {"correction": {"kind": "truncate", "cap": 2.0}}}, 3),
     ],
 )
 def test_it_ends_where_the_methods_equations_end(
