@@ -188,8 +188,19 @@ class Settings:
         by_probability = self.graded_by == REFERENCE_PROBABILITY
         if self.train_answer and not by_probability:
             raise UserError(f"train_answer=true is of graded_by={REFERENCE_PROBABILITY} alone: leave it out")
-        if by_probability and (self.staleness or self.vine):
-            raise UserError(f"graded_by={REFERENCE_PROBABILITY} with staleness or vine is not built: leave one out")
+        if by_probability and self.staleness:
+            raise UserError(f"graded_by={REFERENCE_PROBABILITY} with staleness is not built: leave one out")
+        if self.vine and (self.graded_by or self.reward):
+            raise UserError(
+                "vine with reward or graded_by is not built: a step's value is the share of its completions that the "
+                "rows' own verifier takes for right, and would be taken off another reward: leave one out"
+            )
+        again = {"dars": self.dars, "pool": self.pool, "rounds": isinstance(method, Dapo) and method.rounds > 1}
+        for name in [name for name, there in again.items() if there and self.graded_by]:
+            raise UserError(
+                f"graded_by={self.graded_by} with {name} is not built: what is sampled would follow the rows' own "
+                "verifier, which such a run is not to know: leave one out"
+            )
         graded = by_probability or (self.reward and reward.total != "threshold")
         if graded and method.label_kind == "classes":
             raise UserError(

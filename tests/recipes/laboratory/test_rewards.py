@@ -23,6 +23,7 @@ from recipes.starts.read import Problems
 
 OPENS = "\\boxed{"
 RLPR = {"method": "pacs", "graded_by": "reference_probability"}
+VINE = {"method": "vineppo", "vine": {"completions": 2}}
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +158,12 @@ def test_a_run_trains_on_rewards_and_counts_labels(start: Path, monkeypatch: pyt
         ({"reward": {"total": "clip", "judge": {"weight": 1.0}}}, "reward.judge"),
         ({"graded_by": "exact"}, "graded_by=exact is not known.*Did you mean exact_match"),
         ({"train_answer": True}, "train_answer=true is of graded_by=reference_probability alone"),
-        ({**RLPR, "staleness": 1}, "with staleness or vine is not built"),
+        ({**RLPR, "staleness": 1}, "with staleness is not built"),
+        ({**VINE, "graded_by": "exact_match"}, "vine with reward or graded_by is not built"),
+        ({**VINE, "reward": {"total": "sum"}}, "vine with reward or graded_by is not built"),
+        ({**RLPR, "dars": {"schedule": "equal"}}, "graded_by=reference_probability with dars is not built"),
+        ({**RLPR, "pool": {"weights": "sqrt"}}, "graded_by=reference_probability with pool is not built"),
+        ({"method": "dapo", "graded_by": "exact_match"}, "graded_by=exact_match with rounds is not built"),
         ({**RLPR, "method": "nft"}, "method=nft trains on right and wrong responses alone"),
     ],
 )
