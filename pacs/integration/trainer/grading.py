@@ -114,7 +114,7 @@ class Grading:
         self._warn_of_graded_scores(metrics)
         written = grades.written[grades.sampled].double().sum().item()
         completions = 0.0 if sampled.vine is None else sampled.vine[:, 1].sum().item()
-        others = self.trainer.prompts.discarded_tokens + completions + tokens_of_other_tries(grades.infos)
+        others = self.trainer.prompts.discarded_tokens + completions + tokens_of_other_tries(sampled.infos)
         metrics["pacs/response_tokens/generated_sum"] = written + others
         said = compress(sampled.infos, sampled.first.tolist())
         return metrics | component_metrics(said, besides=("score", UNFINISHED))

@@ -1,6 +1,7 @@
 """What a step's graded rows are made of, by rows as verl's queue gives them."""
 
 from contextlib import nullcontext
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 
-from pacs.integration.exchange import TURNS
+from pacs.integration.exchange import GUIDED, TURNS
 from pacs.integration.trainer import grading
 from pacs.integration.trainer.grading import Grading, outcome
 from pacs.rewards.verdict import VerifierFailure
@@ -117,6 +118,18 @@ def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, tru
     assert metrics["pacs/duplicates/responses_fraction"] == 2 / 4
     assert metrics["pacs/duplicates/distinct_mean"] == (1 + 2) / 2
     assert metrics["pacs/duplicates/repeated_per_token"] == LENGTHS[1] / (3 + 8 + 7 + 1)
+
+
+def test_tries_before_a_retry_are_counted_of_filtered_groups_too(batch: Any) -> None:
+    trainer = make_trainer()
+    grader = Grading(trainer)
+    grades = grader.grade(batch)
+    tried = {"retries": 1, "rescued": False, "tokens": 10}
+    dropped = replace(grades.responses(), infos=[info | {GUIDED: tried} for info in grades.infos])
+    generated = []
+    for trainer.group_filter.dropped in (None, dropped):
+        generated.append(grader.metrics(grades)["pacs/response_tokens/generated_sum"])
+    assert generated[1] == generated[0] + 10 * len(dropped.infos)
 
 
 def test_the_agent_loops_fingerprints_are_taken_where_each_response_has_one(
