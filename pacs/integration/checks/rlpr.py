@@ -22,6 +22,7 @@ from pacs.runs.settings import RlprSettings
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import (
     chat_template_options,
+    draws_more,
     guides,
     method,
     policy_path,
@@ -65,6 +66,16 @@ def rlpr_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"{WEIGHT}: @rollout.enable_rollout_routing_replay=true has no experts of tokens that were not sampled: "
             "leave out either."
+        )
+    if (temperature := config.actor_rollout_ref.rollout.get("temperature", 1.0)) != 1:
+        yield (
+            f"{WEIGHT} trains the reference answer's probability at @rollout.temperature={temperature}, and what is "
+            "rewarded is that at 1, as vLLM gives it: leave out either."
+        )
+    if draws_more(config) and config.run.rollouts.dars.scale:
+        yield (
+            f"{WEIGHT} is a mean over responses, in which a larger group pulls more, as @run.rollouts.dars.scale=true "
+            "asks it not to: leave out either."
         )
 
 

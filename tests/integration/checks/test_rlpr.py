@@ -49,7 +49,9 @@ FILTER, WEIGHT = {"run.rlpr.std_filter.share": 0.5}, {"run.rlpr.answer_weight": 
 
 
 def test_what_they_need_is_there() -> None:
-    for changes in ({}, FILTER, WEIGHT, FILTER | WEIGHT, {f"{ARGUMENTS}.opens": "<answer>"}):
+    unscaled = {"run.rollouts.dars": {"schedule": "equal", "scale": False}}
+    at_1 = {"actor_rollout_ref.rollout.temperature": 1.0}
+    for changes in ({}, FILTER, WEIGHT | at_1, FILTER | WEIGHT, WEIGHT | unscaled, {f"{ARGUMENTS}.opens": "<answer>"}):
         assert list(rlpr_problems(config(**changes))) == []
     graded_there = {"reward.reward_model": {"enable": True, "enable_resource_pool": True}}
     assert list(rlpr_problems(config(**FILTER, **graded_there))) == []
@@ -67,6 +69,11 @@ def test_what_they_need_is_there() -> None:
         (WEIGHT | {"trainer.v1.trainer_mode": "grpo"}, ["answer_weight=1.0", "grpo", "pacs.algorithm.aggregated.Grpo"]),
         (WEIGHT | {"run.rlpr.mask_answer": False}, ["run.rlpr.mask_answer=false", "set mask_answer=true"]),
         (WEIGHT | {"actor_rollout_ref.rollout.enable_rollout_routing_replay": True}, ["has no experts of tokens"]),
+        (WEIGHT | {"actor_rollout_ref.rollout.temperature": 0.7}, ["rollout.temperature=0.7", "that at 1", "either"]),
+        (
+            WEIGHT | {"run.rollouts.dars": {"schedule": "equal", "scale": True}},
+            ["run.rollouts.dars.scale=true", "either"],
+        ),
     ],
 )
 def test_what_they_cannot_go_with_is_refused(changes: dict[str, object], said: list[str]) -> None:
