@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 
 from pacs.rewards.answers import types
 from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.brackets import encloses, first, split_at
-from pacs.rewards.answers.expression import Degrees, Variable, variables
+from pacs.rewards.answers.expression import MINUS_ONE, Degrees, Node, Number, Product, Variable, negative, variables
 from pacs.rewards.answers.parse import parse_expression, parse_start
 from pacs.rewards.answers.tokens import Token, joined
 from pacs.rewards.answers.units import is_common_unit, meridiem_of, unit_of
@@ -40,6 +41,8 @@ def name_of(tokens: Sequence[Token]) -> str | None:
 
 _NUMERAL = re.compile(r"(-?)\(?((?=[0-9A-Z]*[0-9])[0-9A-Z]+)\)?_\{?(\d{1,2})\}?")
 _CLOCK = re.compile(r"(\d{1,2})((?::\d\d){1,2})")
+#: Behind degrees: 30' and 30'15''.
+_MINUTES = re.compile(r"([0-5]?\d(?:\.\d+)?)'(?:([0-5]?\d(?:\.\d+)?)(?:''|\"))?")
 
 
 def expression(tokens: list[Token]) -> types.Expression:
@@ -51,15 +54,30 @@ def expression(tokens: list[Token]) -> types.Expression:
     node, end = parse_start(tokens)
     if isinstance(node, Degrees):
         behind = "".join(token.text.strip() for token in tokens[end:])
+        parts = _MINUTES.fullmatch(behind)
+        if parts and isinstance(node.angle, Number) and not node.angle.decimal:
+            minutes = Fraction(parts[1]) + Fraction(parts[2] or 0) / 60
+            whole = node.angle.value
+            return types.Expression(Number(whole + (-minutes if joined(sign) == "-" else minutes) / 60), "deg")
         if behind not in ("", "C", "F", "K"):
             raise Unreadable("something behind the degrees")
         return types.Expression(node.angle, f"deg {behind}".strip())
     if end == len(tokens):
-        return types.Expression(node)
+        return _temperature(node) or types.Expression(node)
     found = unit_of(tokens[end:])
     if found is None or (variables(node) and not is_common_unit(found)):
         raise Unreadable(f"{tokens[end].text!r} is not expected")
     return types.Expression(node, found)
+
+
+def _temperature(node: Node) -> types.Expression | None:
+    r"""Degrees of a scale whose letter stands there as a variable: 25^\circ C."""
+    factors = node.factors if isinstance(node, Product) else ()
+    negated = factors[:1] == (MINUS_ONE,)
+    match factors[negated:]:
+        case (Degrees(angle), Variable("C" | "F" | "K" as scale)):
+            return types.Expression(negative(angle) if negated else angle, f"deg {scale}")
+    return None
 
 
 def congruence(tokens: list[Token]) -> types.Congruence:

@@ -31,8 +31,9 @@ _UNICODE: Final = {
     **{word[0]: f"{word[1:]} " for word in _SIGNS.split()},
     **{sign: f"^{sign.translate(_PLAIN)}" for sign in _RAISED},
     **{sign: f"_{sign.translate(_PLAIN)}" for sign in _LOWERED},
-    "−": "-", "–": "-", "‐": "-", "‑": "-", "°": r"^\circ ", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
-    "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "", "Å": "angstrom", "⁄": "/", "∕": "/",
+    "−": "-", "–": "-", "‐": "-", "‑": "-", "ℤ": r"\mathbb{Z}", "ℕ": r"\mathbb{N}", "ℚ": r"\mathbb{Q}",
+    "ℂ": r"\mathbb{C}", "ℝ": r"\mathbb{R}", "\u2061": "", "Å": "angstrom", "⁄": "/", "∕": "/", "′": "'", "″": "''",
+    **dict.fromkeys("°º˚", r"\degree "),
 }  # fmt: skip
 _TRANSLATION = str.maketrans(_UNICODE)
 #: One name for commands that mean the same: the first of each group.
@@ -64,12 +65,15 @@ _BARE_FUNCTION = re.compile(
 _DOLLARS = re.compile(r"(?<![\w\\}])\$([^$]*)(?<!\\)\$(?!\w)|\$ *\$")
 #: m_{\\max}, n^{\\prime}, {n \\choose k}.
 _INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
-_PRIMES = re.compile(r"\^ ?\{ ?((?:\\prime ?)+)\}")
+_PRIMES = re.compile(r"\^ ?(?:\{ ?(?:\\prime ?)+\}|\\prime(?![a-zA-Z]))")
 #: Powers of units, as in \\mathrm{m s^{-1}}.
 _POWERS_OF_UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
 _CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
-#: It is raised by itself: 90\\degree.
+#: It is raised by itself: 90\\degree. The letter, raised behind a number, is the sign: 90^{o}.
 _DEGREE = re.compile(r"(\^\s*\{?\s*\\degree)(?![a-zA-Z])|\\degree(?![a-zA-Z])")
+_RAISED_O = re.compile(
+    r"(?<=[\d)}])\s*\^\s*(?:o(?![a-zA-Z])|\{\s*o\s*\}|\{\s*\\(?:text|mathrm|rm)\s*(?:\{\s*o\s*\}|\s+o)\s*\})"
+)
 _NOT_EQUAL = re.compile(r"\\not\s*=|(?<=\s)!=")  # 5!=120 is a factorial
 #: Relations as they are typed.
 _TYPED: Final = {">=": r"\ge ", "<=": r"\le ", "==": "="}
@@ -80,6 +84,8 @@ _LOG = re.compile(
 )
 #: The minus between the name of a set and a set: \\mathbb{R}-\\{3, 5\\}.
 _DIFFERENCE = re.compile(r"(\\mathbb[^-,]*)- ?(?=\\\{)")
+#: The letter x for the sign between a number and a power of ten: 1.6 x 10^{-19}.
+_TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
 
 
@@ -122,14 +128,15 @@ def plain(answer: str) -> str:
     check_size(answer)
     answer = _RUN.sub(lambda found: f"{'^' if found[1] else '_'}{{{found[0].translate(_PLAIN)}}}", answer)
     text = _DEGREE.sub(lambda found: found[1] or r"^\circ ", answer.replace("\\AA", "Å").translate(_TRANSLATION))
-    text = _THOUSANDS.sub("", text)
+    text = _THOUSANDS.sub("", _RAISED_O.sub(r"^\\circ ", text))
     text = _ROW_SPACE.sub(r"\\\\", text)
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
     if "$" in text:
         text = _DOLLARS.sub(lambda found: f" {found[1] or ''} ", text).strip()
-    text = _PRIMES.sub(lambda found: "'" * found[1].count("\\"), text)
+    text = _TIMES_TEN.sub(r"\\times ", text)
+    text = _PRIMES.sub(lambda found: "'" * found[0].count("\\"), text)
     text = _INDEX_WORD.sub(lambda found: f"_{{\\text{{{found[1] or found[2]}}}}}", text)
     text = _POWERS_OF_UNITS.sub(lambda found: re.sub(r"\^ ?\{(-?\d)\}", r"^\1", found[0]), text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
