@@ -127,7 +127,27 @@ def plan_runs(
     twice = [folder for folder, count in Counter(run.folder for run in runs).items() if count > 1]
     if twice:
         raise UserError(f"{twice[0]}: two runs would have this folder: give each value once")
+    first_of: dict[object, PlannedRun] = {}
+    for run in runs:
+        if (other := first_of.setdefault(_form(run), run)) is not run:
+            raise UserError(f"{other.label} and {run.label} are one run, with the same settings: give each value once")
     return runs
+
+
+def _form(run: PlannedRun) -> object:
+    """The settings of a run but for its folder and its name; of 1 and 1.0, which are one number, the same."""
+
+    def hashable(value: Any) -> object:
+        if isinstance(value, dict):
+            return tuple((key, hashable(each)) for key, each in sorted(value.items(), key=str))
+        if isinstance(value, list):
+            return tuple(map(hashable, value))
+        return str(value) if isinstance(value, bool) else value
+
+    config = run.config.copy()
+    for key in OURS:
+        OmegaConf.update(config, key, None)
+    return run.algorithm, hashable(OmegaConf.to_container(config, resolve=False))
 
 
 def _swept_keys(sweep: Sweep, given: Sequence[str]) -> list[str]:
@@ -152,7 +172,7 @@ def _name(run: PlannedRun) -> PlannedRun:
     given: dict[str, str | int] = {"run.dir": str(run.folder), RUN_NAME: f"{sweep.name}-{name}"}
     # A run's seed is one: that of the data is that of the rollouts, too, unless that is given.
     seed = OmegaConf.select(run.config, DATA_SEED)
-    if seed is not None and not any(word.startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
+    if seed is not None and not any(word.lstrip("+").startswith(f"{ROLLOUT_SEED}=") for word in run.overrides):
         given[ROLLOUT_SEED] = seed
     with open_dict(run.config):
         for key, value in given.items():

@@ -71,6 +71,22 @@ def test_several_algorithms_and_keys_stand_in_the_name(inputs: list[str], tmp_pa
     check_configs(runs)
 
 
+@pytest.mark.parametrize("prefix", ["", "++"])
+def test_a_seed_of_the_rollouts_that_is_given_stays(
+    sweep: Sweep, inputs: list[str], tmp_path: Path, prefix: str
+) -> None:
+    given = [*inputs, "method.beta=1", "data.seed=0,3", f"{prefix}actor_rollout_ref.rollout.seed=5"]
+    runs = plan_runs(sweep, given, tmp_path)
+    assert [run.config.actor_rollout_ref.rollout.seed for run in runs] == [5, 5]
+
+
+def test_a_number_and_a_switch_are_two_settings(inputs: list[str], tmp_path: Path) -> None:
+    """Python takes them for equal."""
+    sweep = Sweep("base", "", ["pacs"], "arithmetic", {"data.seed": [0]})
+    runs = plan_runs(sweep, [*inputs, "+data.note=1,true,'1'"], tmp_path)
+    assert [run.config.data.note for run in runs] == [1, True, "1"]
+
+
 def test_some_of_the_algorithms_have_the_runs_that_all_would_have(inputs: list[str], tmp_path: Path) -> None:
     """By name and in order, so that those of the others can be added; what no chosen one knows is not composed."""
     sweep = Sweep("base", "", ["pacs", "ppo", "grpo"], "arithmetic", {"data.seed": [0, 1]})
@@ -108,6 +124,10 @@ def test_the_recipe_given_last_counts(sweep: Sweep) -> None:
         (["++method.beta=1"], "++method.beta=1: the sweep varies method.beta: write method.beta=VALUE"),
         (["~data.seed"], "~data.seed: the sweep varies data.seed"),
         (["method.beta=1,1", "data.seed=0"], "beta_1-seed_0: two runs would have this folder"),
+        (
+            ["method.beta=1,1.0", "data.seed=0"],
+            "beta=1, seed=0 and beta=1.0, seed=0 are one run, with the same settings: give each value once",
+        ),
         (["method.betta=1"], "There is no key method.betta. Did you mean method.beta"),
         (["recipe=arithmetics"], "recipe=arithmetics: there are arithmetic, "),
         (["method.beta=range("], "no viable alternative at input 'range('"),
