@@ -28,6 +28,12 @@ WITHOUT_INPUT = {
 }
 #: verl's estimators that pass a reward on from token to token, and so lose that of a token outside the mask.
 ALONG_TOKENS = ("gae", "reinforce_plus_plus")
+#: verl's losses by the covariance of advantage and log-probability within a micro-batch. Of one response, whose tokens
+#: have one advantage, all are 0 but for rounding (findings/verl_losses_change_with_the_micro_batches.sh).
+OF_COVARIANCES = {
+    "clip_cov": "it leaves out no token, and is PPO's plain loss,",
+    "kl_cov": "it holds back a token of each response by chance",
+}
 #: verl's losses that are not trained with here, and why.
 REFUSED = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed "
@@ -121,6 +127,8 @@ def _loss_problems(config: DictConfig) -> Iterator[str]:
     if mode == "clip_cov" and not loss.clip_cov_lb < loss.clip_cov_ub:
         above = f"clip_cov_ub={loss.clip_cov_ub}, so that no token would be chosen"
         yield f"@actor.policy_loss.clip_cov_lb= is not below {above}: leave both out, or set a lower one."
+    if (lone := _alone(config)) and mode in OF_COVARIANCES and config.algorithm.adv_estimator not in ALONG_TOKENS:
+        yield f"{named}: {OF_COVARIANCES[mode]} where a micro-batch has one response: {lone}."
     if mode == "dro" and not (isinstance(loss.dro_beta, int | float) and loss.dro_beta > 0):
         weight = "its weight of the squared log-ratio"
         yield f"@actor.policy_loss.dro_beta=: verl's loss dro needs {weight}: set a number above 0."
@@ -134,6 +142,16 @@ def _loss_problems(config: DictConfig) -> Iterator[str]:
             "@actor.loss_scale_factor=null with loss_agg_mode=seq-mean-token-sum-norm: verl would divide each "
             "micro-batch by the longest response in it; set a constant, e.g. ${data.max_response_length}."
         )
+
+
+def _alone(config: DictConfig) -> str:
+    """What to change where each micro-batch has one response; nothing where it may have more."""
+    actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
+    if actor.ppo_mini_batch_size * n <= data_parallel_size(config):
+        return "raise @actor.ppo_mini_batch_size=, so that a rank has several"
+    if not actor.use_dynamic_bsz and actor.ppo_micro_batch_size_per_gpu == 1:
+        return "set @actor.use_dynamic_bsz=true, or raise @actor.ppo_micro_batch_size_per_gpu="
+    return ""
 
 
 def _critic_problems(config: DictConfig) -> Iterator[str]:

@@ -9,7 +9,10 @@ import torch
 from omegaconf import DictConfig, OmegaConf, open_dict
 from verl import DataProto
 from verl.trainer.config import AlgoConfig
+from verl.trainer.ppo.core_algos import get_policy_loss_fn
 from verl.trainer.ppo.ray_trainer import compute_advantage
+from verl.workers.config import FSDPActorConfig
+from verl.workers.config.actor import PolicyLossConfig
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
@@ -119,6 +122,52 @@ def test_tokens_are_rejected_where_no_reward_is_lost(estimator: str, configs: di
         changed = with_settings(config, algorithm__rollout_correction__rollout_rs=mode)
         refused = [each for each in baseline_problems(changed) if "its reward is lost" in each]
         assert bool(refused) == (rejects_tokens and not found[0] > found[1])
+
+
+def gradient(loss: str, responses: int) -> torch.Tensor:
+    """verl's own, of responses with one advantage each: by how much each token's log-probability is to change."""
+    settings = PolicyLossConfig(loss_mode=loss, clip_cov_ratio=0.05)
+    actor = FSDPActorConfig(strategy="fsdp", rollout_n=1, ppo_micro_batch_size_per_gpu=responses, policy_loss=settings)
+    torch.manual_seed(0)
+    advantages, old = 3 * torch.randn(8, 1).expand(-1, 50)[:responses], -4 * torch.rand(8, 50)[:responses]
+    new = old.clone().requires_grad_()
+    get_policy_loss_fn(loss)(
+        old_log_prob=old,
+        log_prob=new,
+        advantages=advantages,
+        response_mask=torch.ones(responses, 50),
+        loss_agg_mode="token-mean",
+        config=actor,
+    )[0].backward()
+    assert new.grad is not None
+    return new.grad
+
+
+def test_clip_cov_of_one_response_is_the_plain_loss() -> None:
+    """What is refused below."""
+    assert torch.equal(gradient("clip_cov", 1), gradient("vanilla", 1))
+    assert not torch.equal(gradient("clip_cov", 8), gradient("vanilla", 8))
+
+
+@pytest.mark.parametrize(
+    ("loss", "settings", "said"),
+    [
+        ("clip_cov", {"use_dynamic_bsz": False, "ppo_micro_batch_size_per_gpu": 1}, "it leaves out no token"),
+        ("kl_cov", {"use_dynamic_bsz": False, "ppo_micro_batch_size_per_gpu": 1}, "by chance"),
+        ("kl_cov", {"ppo_mini_batch_size": 1}, "raise actor_rollout_ref.actor.ppo_mini_batch_size=1"),
+        ("clip_cov", {"use_dynamic_bsz": False, "ppo_micro_batch_size_per_gpu": 2}, ""),
+        ("clip_cov", {"ppo_micro_batch_size_per_gpu": 1}, ""),
+        ("vanilla", {"use_dynamic_bsz": False, "ppo_micro_batch_size_per_gpu": 1}, ""),
+    ],
+)
+def test_covariances_within_one_response_are_refused(
+    loss: str, settings: dict[str, object], said: str, configs: dict[str, DictConfig]
+) -> None:
+    keys = {f"actor_rollout_ref.actor.{name}": value for name, value in settings.items()}
+    config = with_settings(configs["grpo"], **{"actor_rollout_ref.actor.policy_loss.loss_mode": loss, **keys})
+    found = [each for each in baseline_problems(config) if "where a micro-batch has one response" in each]
+    assert bool(found) == bool(said)
+    assert all(said in each and f"loss_mode={loss}" in each for each in found)
 
 
 @pytest.mark.parametrize(
