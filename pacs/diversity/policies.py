@@ -109,9 +109,15 @@ def _check_run(run: Path) -> None:
 
 
 def _check_is_of(policy: Policy) -> None:
-    if policy.marker is None or not is_evaluation(policy.evaluation):
+    if not policy.step or not is_evaluation(policy.evaluation):
         return
-    if read_settings(policy.evaluation).model.checkpoint != policy.marker:
+    about = read_settings(policy.evaluation).model
+    step = about.run.get("step", policy.step) if isinstance(about.run, dict) else policy.step
+    if policy.marker is None and step != policy.step:  # of a checkpoint that is gone there is this word alone
+        raise UserError(
+            f"{policy.evaluation} is of step {step}, as its settings.json says: name it step_{step}, or move it away"
+        )
+    if policy.marker is not None and about.checkpoint != policy.marker:
         raise UserError(
             f"{policy.evaluation} is of another model than {policy.model} as it is now (was the run trained again from "
             "an earlier step?): move it away, or give another --out or --evaluations"

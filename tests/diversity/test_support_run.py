@@ -90,6 +90,23 @@ def read(out: Path) -> dict[str, Any]:
     return found
 
 
+def test_a_folder_that_was_renamed_is_of_no_other_step(
+    tmp_path: Path, model: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where the checkpoint is gone the evaluation's own settings say of which step it is."""
+    run = write_run(tmp_path / "run", model, steps=(10,))
+    for step, name in ((0, "initial"), (10, "step_10"), (20, "step_200")):
+        folder = write_evaluation(out / name, run, step)
+        settings = read_settings(folder)
+        if step:
+            replace(settings, model=replace(settings.model, run={"step": step})).write(folder)
+    said = refused(capsys, run, "--out", out)
+    assert f"{out}/step_200 is of step 20, as its settings.json says: name it step_20, or move it away" in said
+    (out / "step_200").rename(out / "step_20")
+    assert support(run, "--out", out) == 0
+    assert [policy["step"] for policy in read(out)["settings"]["policies"]] == [0, 10, 20]
+
+
 def test_finished_evaluations_are_read(run: Path, out: Path, capsys: pytest.CaptureFixture[str]) -> None:
     for step in (0, 10, 20):
         write_evaluation(out / (f"step_{step}" if step else "initial"), run, step)
