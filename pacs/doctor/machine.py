@@ -175,7 +175,7 @@ def check_disk(name: str, folder: Path, *, least: float, wanted: float, what: st
 
 def check_ray_disk() -> Finding:
     """Ray's session folder: its logs, and objects that are too large for shared memory."""
-    folder = Path(os.environ.get("RAY_TMPDIR", tempfile.gettempdir()))
+    folder = Path(os.environ.get("RAY_TMPDIR") or tempfile.gettempdir())
     if not folder.is_dir():
         return Finding("Ray's disk", "fail", f"there is no folder {folder}", "make it, or set RAY_TMPDIR to another")
     usage = shutil.disk_usage(folder)

@@ -11,7 +11,7 @@ from packaging.requirements import Requirement
 from pacs.doctor.finding import Finding, judged
 from pacs.rewards.sandbox.limits import Limits, Refused
 from pacs.rewards.sandbox.sandbox import Sandbox, SandboxError
-from pacs.runs.variables import variable_problems
+from pacs.runs.variables import ray_variable_problems, variable_problems
 
 #: What each stack installs without its dependencies: vLLM's CPU build, flash-attn.
 BESIDE = {"cpu": "cpu-no-deps.txt", "gpu": "gpu-build.txt"}
@@ -114,7 +114,7 @@ def check_ray() -> Iterator[Finding]:
 
 def check_variables() -> Iterator[Finding]:
     """What is set in the environment and breaks a run."""
-    for problem in variable_problems():
+    for problem in (*variable_problems(), *ray_variable_problems()):
         found, _, mend = problem.rpartition(": ")
         yield Finding("environment", "fail", found, mend)
 

@@ -20,7 +20,7 @@ from pacs.rewards.cores import share_cores
 from pacs.runs.actor_failures import DEATHS, death_of
 from pacs.runs.clearing import TEMPORARY, temporary_variables
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN
-from pacs.runs.variables import cpu_variable_problems
+from pacs.runs.variables import cpu_variable_problems, ray_variable_problems
 
 #: Ray's smallest, nearly: what passes through it are prompts and responses.
 OBJECT_STORE_BYTES = 200 * 2**20
@@ -49,10 +49,12 @@ def cluster(address: str | None) -> Iterator[None]:
     """A Ray cluster: the one at `address` or in RAY_ADDRESS, or else one of this process's own.
 
     Raises:
-        UserError: If there is none at the address.
+        UserError: If there is none at the address, or a variable is set with which its own has no place.
     """
     address = address or os.environ.get("RAY_ADDRESS") or "local"
     check_address(address)
+    if address == "local" and (problem := next(ray_variable_problems(), None)):
+        raise UserError(problem)
     local = {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES} if address == "local" else {}
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR", **local)

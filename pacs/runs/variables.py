@@ -30,6 +30,14 @@ def variable_problems() -> Iterator[str]:
         yield f"VLLM_PORT={port} is set: {effect}: unset VLLM_PORT."
 
 
+def ray_variable_problems() -> Iterator[str]:
+    """A sentence where a Ray of this machine's own would put its sockets and logs below the folder that we are in."""
+    name = next((name for name in ("RAY_TMPDIR", "TMPDIR") if name in os.environ), "")
+    if name and not os.environ[name].startswith("/"):
+        effect = "Ray takes it for the folder of its sockets and logs, which would be one below this folder"
+        yield f"{name}={os.environ[name]} is set: {effect}: unset {name}, or name a folder in full."
+
+
 def cpu_variable_problems() -> Iterator[str]:
     """A sentence for each variable that is to be unset where vLLM's engines compute on a CPU."""
     if os.environ.get("VLLM_BATCH_INVARIANT", "0") not in ("", "0"):

@@ -7,15 +7,17 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import psutil
 import pytest
+from ray._common.utils import get_default_ray_temp_dir
 
 from pacs.doctor import machine
 from pacs.doctor.finding import Finding
 from pacs.doctor.machine import check_disk, check_ray_disk, check_shared_memory
-from pacs.doctor.versions import RAY_PORT, check_ray, check_sandbox, check_versions, pins
+from pacs.doctor.versions import RAY_PORT, check_ray, check_sandbox, check_variables, check_versions, pins
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,6 +122,20 @@ def test_folders_that_are_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     for finding in (check_ray_disk(), check_shared_memory(str(tmp_path / "absent"))):
         assert finding.state == "fail"
         assert f"{tmp_path}/absent" in finding.found
+
+
+def test_an_empty_variable_is_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python takes an empty TMPDIR for none; Ray takes it, and an empty RAY_TMPDIR, for the folder that it is in."""
+    monkeypatch.setenv("RAY_TMPDIR", "")
+    assert f" free for {tempfile.gettempdir()}" in check_ray_disk().found
+    for name, value, wrong in (("RAY_TMPDIR", "", True), ("TMPDIR", "tmp", True), ("TMPDIR", "/tmp", False)):
+        for each in ("RAY_TMPDIR", "TMPDIR"):
+            monkeypatch.delenv(each, raising=False)
+        monkeypatch.setenv(name, value)
+        assert (get_default_ray_temp_dir()[0] != "/") == wrong
+        found = [each for each in check_variables() if "folder of its sockets" in each.found]
+        mend = f"unset {name}, or name a folder in full."
+        assert [(each.state, each.mend) for each in found] == [("fail", mend)] * wrong
 
 
 def test_a_disk_with_room_for_some(tmp_path: Path) -> None:

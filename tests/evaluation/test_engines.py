@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import ray
 
+from pacs.base.errors import UserError
 from pacs.evaluation.engine import EngineOptions, EngineSettings
-from pacs.evaluation.engines import start_engines
+from pacs.evaluation.engines import cluster, start_engines
 from pacs.evaluation.process import Stopped, StopRequest
 from pacs.evaluation.settings import Sampling
 from pacs.rewards.reasoning import Reasoning
@@ -24,6 +25,15 @@ def taken() -> Iterator[None]:
     ray.get(group.ready())
     yield
     ray.shutdown()
+
+
+def test_a_ray_of_ones_own_needs_a_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Refused before it is started."""
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    monkeypatch.setenv("RAY_TMPDIR", "")
+    monkeypatch.setattr("ray.init", lambda **_: pytest.fail("it would have been started"))
+    with pytest.raises(UserError, match=r"RAY_TMPDIR= is set: .*unset RAY_TMPDIR"), cluster(None):
+        pass
 
 
 @pytest.mark.slow

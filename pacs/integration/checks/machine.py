@@ -28,7 +28,7 @@ from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
-from pacs.runs.variables import cpu_variable_problems, variable_problems
+from pacs.runs.variables import cpu_variable_problems, ray_variable_problems, variable_problems
 from pacs.verl_keys.config import attention, chat_template_options, has_critic
 from pacs.verl_keys.names import RAY_ADDRESS
 from pacs.verl_keys.workload import engine_gpus
@@ -125,6 +125,7 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
     if (address := config.ray_kwargs.ray_init.get("address")) is not None:
         yield from _address_problems(str(address))  # the cluster is looked at when the run holds its folder
         return
+    yield from ray_variable_problems()
     if config.trainer.nnodes > 1:
         mend = f"start it on several with scripts/slurm/train.sbatch, or name a Ray cluster ({RAY_ADDRESS}=HOST:PORT)"
         yield f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: {mend}."
