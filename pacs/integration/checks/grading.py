@@ -214,11 +214,21 @@ def unreadable_golds(
     reasons = []
     for gold, extra_info in golds:
         reason = known[str(gold)]
-        if reason is None and verifier not in PROBLEMS:
+        # Which letters there are, the row or a setting says.
+        if reason is None and (verifier not in PROBLEMS or verifier == "multiple_choice"):
             status = grading.status(verifier, BOX.replace(ANSWER, str(gold)), str(gold), extra_info)
-            reason = f"an answer like it is graded {status}" if status == "error" else None
+            reason = _no_answer(verifier, extra_info) if status == "error" else None
         reasons.append(reason)
     return reasons
+
+
+def _no_answer(verifier: str, extra_info: Mapping[str, Any]) -> str:
+    """Why an answer that is written as a right answer is graded `error`."""
+    if verifier != "multiple_choice":
+        return "an answer like it is graded error"
+    if extra_info.get("choices") is not None:
+        return "it is no letter of the row's extra_info.choices"
+    return f"it is none of the letters that ++{REWARD_ARGUMENTS}.{verifier}.letters=ABCDE would name"
 
 
 def _response(form: str, verifier: str, gold: str) -> str:

@@ -220,6 +220,24 @@ def test_right_answers_are_read_by_their_verifier(tmp_path: Path, model: Path) -
     assert "multiple_choice cannot grade by in 60 of 60 rows" in problem
 
 
+def test_a_letter_that_is_no_choice_is_said_with_the_setting_that_makes_it_one(tmp_path: Path, model: Path) -> None:
+    """Of five choices: training would grade every response to such a row as an error, whatever the prompt asks."""
+    setting = "reward.custom_reward_function.reward_kwargs.multiple_choice.letters=ABCDE"
+    for asked in (BOX, "{}"):
+        rows = [
+            {"asked": asked.format(question), "gold": "ABCDE"[i % 5], "verifier": "multiple_choice"}
+            for i, question in enumerate(QUESTIONS)
+        ]
+        file = write(tmp_path / "a.parquet", rows)
+        problems, notes = look(file, model)
+        assert problems == []
+        (note,) = [each for each in notes if "cannot grade by" in each]
+        assert "multiple_choice cannot grade by in 12 of 60 rows: " in note
+        assert f'"E" (row 4): it is none of the letters that ++{setting} would name; ' in note
+        assert not any("Name the verifier" in each for each in notes)
+        assert [each for each in look(file, model, f"++{setting}")[1] if "cannot grade by" in each] == []
+
+
 @pytest.mark.parametrize(("gold", "kind"), [(["5"], "list"), ({"target": 5, "numbers": [2, 3]}, "struct")])
 def test_a_right_answer_that_is_no_text_is_refused(gold: Any, kind: str, tmp_path: Path, model: Path) -> None:
     (problem,), _ = look(asking(tmp_path / "a.parquet", BOX, gold=gold), model)
