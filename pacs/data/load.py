@@ -71,8 +71,32 @@ def file_rows(file: Path) -> Iterator[Row]:
         case ".csv":
             return csv_rows(file)
         case ".parquet":
-            return _stream(file, "parquet", data_files=[str(file)], split="train")
+            return _parquet_rows(file)
     raise UserError(f"{file}: give a file that ends with {', '.join(FORMATS)}")
+
+
+def _parquet_rows(file: Path) -> Iterator[Row]:
+    """As `datasets` gives them, but numbers of 32 or 16 bits as they are written, and not as 64 bits have them."""
+    import numpy as np
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    narrow = {pa.float16(): np.float16, pa.float32(): np.float32}
+
+    def as_written(value: Any, kind: pa.DataType) -> Any:
+        if kind in narrow and value is not None:
+            return float(str(narrow[kind](value)))  # 0.1, and not 0.10000000149011612
+        if pa.types.is_struct(kind) and isinstance(value, dict):
+            return {field.name: as_written(value.get(field.name), field.type) for field in kind}
+        if isinstance(value, list) and hasattr(kind, "value_type"):
+            return [as_written(each, kind.value_type) for each in value]
+        return value
+
+    kinds: dict[str, pa.DataType] = {}
+    for row in _stream(file, "parquet", data_files=[str(file)], split="train"):
+        # Not before: what is wrong with a file is explained there.
+        kinds = kinds or {field.name: field.type for field in pq.read_schema(file)}
+        yield {name: as_written(value, kinds[name]) for name, value in row.items()}
 
 
 def source_rows(source: Source, revision: str, local: Path | None) -> Iterator[Row]:
