@@ -192,11 +192,7 @@ OFFERED: dict[str, dict[str, Offer]] = {
     "doctor": _ALGORITHM,
     "sweep": {"name": _one_of(lambda _: sweep_files()), "algorithms": _some_of(arms), **_EVALUATING},
     "runs": {"folders": _folders(is_run)},
-    "evaluate": {
-        "model": _MODEL,
-        **_EVALUATING,
-        **_GRADING,
-    },
+    "evaluate": {"model": _MODEL, **_EVALUATING, **_GRADING},
     "evaluate show": {"out": _EVALUATION, "task": _one_of(tasks_of("out"))},
     "evaluate grade": {"out": _EVALUATION, **_GRADING},
     "evaluate compare": {"folders": _EVALUATION, "reported": _one_of(columns_of_the_paper)},

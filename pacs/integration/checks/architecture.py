@@ -26,6 +26,7 @@ from pacs.integration.checks.adapted_layers import adapted_layer_problems
 from pacs.integration.checks.models import read_model_config
 from pacs.integration.checks.silent import ATTENTION, RECURRENT_LAYERS, silent_problems
 from pacs.integration.checks.wording import spelled
+from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import attention as attention_of
 from pacs.verl_keys.config import sequence_parallel_size
 
@@ -105,8 +106,7 @@ def shared_prefix_problem(found: dict[str, Any], config: DictConfig, longest: in
 
 def _with_overrides(settings: PreTrainedConfig, model: DictConfig) -> PreTrainedConfig:
     """As verl's HFModelConfig makes it, less what depends on the tokenizer."""
-    overrides = OmegaConf.to_container(model.get("override_config") or OmegaConf.create({}), resolve=True)
-    assert isinstance(overrides, dict)
+    overrides = plain(model.get("override_config") or {})
     overrides = overrides.get("model_config", overrides)
     update_model_config(settings, {key: value for key, value in overrides.items() if key != "attn_implementation"})
     return settings

@@ -10,33 +10,24 @@ from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import has_adapters, has_generative_critic, resolved_section, sequence_parallel_size
 
 POLICY, CRITIC = "actor_rollout_ref.", "genac.critic."
-_UPDATES = "genac.updates_per_step says how the critic's traces are divided"
-_LOSS = "the critic's loss is REINFORCE"
-_TRACE = "genac.trace_tokens says how long a trace may be"
-_POLICYS = "it is of the policy's rollouts"
+_OF_LOSSES = (
+    "actor.clip_ratio", "actor.clip_ratio_low", "actor.clip_ratio_high", "actor.clip_ratio_c", "actor.policy_loss",
+    "actor.loss_agg_mode", "actor.loss_scale_factor", "actor.entropy_coeff", "actor.use_kl_loss", "actor.kl_loss_coef",
+    "actor.kl_loss_type",
+)  # fmt: skip
 #: Settings, or sections of such, that the critic's worker and engine do not read, and why.
 UNREAD: Mapping[str, str] = {
     "ref": "the critic has no reference",
-    "actor.ppo_mini_batch_size": _UPDATES,
-    "actor.ppo_epochs": _UPDATES,
-    "actor.shuffle": _UPDATES,
-    "actor.clip_ratio": _LOSS,
-    "actor.clip_ratio_low": _LOSS,
-    "actor.clip_ratio_high": _LOSS,
-    "actor.clip_ratio_c": _LOSS,
-    "actor.policy_loss": _LOSS,
-    "actor.loss_agg_mode": _LOSS,
-    "actor.loss_scale_factor": _LOSS,
-    "actor.entropy_coeff": _LOSS,
-    "actor.use_kl_loss": _LOSS,
-    "actor.kl_loss_coef": _LOSS,
-    "actor.kl_loss_type": _LOSS,
+    **dict.fromkeys(
+        ("actor.ppo_mini_batch_size", "actor.ppo_epochs", "actor.shuffle"),
+        "genac.updates_per_step says how the critic's traces are divided",
+    ),
+    **dict.fromkeys(_OF_LOSSES, "the critic's loss is REINFORCE"),
     "rollout.n": "a state has one trace",
-    "rollout.response_length": _TRACE,
-    "rollout.prompt_length": _TRACE,
-    "rollout.val_kwargs": _POLICYS,
-    "rollout.agent": _POLICYS,
-    "rollout.multi_turn": _POLICYS,
+    **dict.fromkeys(
+        ("rollout.response_length", "rollout.prompt_length"), "genac.trace_tokens says how long a trace may be"
+    ),
+    **dict.fromkeys(("rollout.val_kwargs", "rollout.agent", "rollout.multi_turn"), "it is of the policy's rollouts"),
     "model.override_config.attn_implementation": "the critic has an attention of its own, which shares a response",
 }
 

@@ -187,16 +187,18 @@ def loop_problems(config: DictConfig, train_files: Sequence[Path]) -> Iterator[s
 
     verl takes a row's `agent_name` before the loop of the config.
     """
-    for switch in [key for key, feature in FEATURES.items() if feature.turns]:
-        if not OmegaConf.select(config, full_name(switch)):
-            continue
+    for switch, feature in _of_one_turn(config):
         for file in train_files:
             if others := sorted(_loops(file) - {SINGLE_TURN}):
                 yield (
-                    f"@{switch}={FEATURES[switch].words}: {FEATURES[switch].turns}, and data.train_files={file} has "
-                    f"rows with agent_name={others[0]}: give them {SINGLE_TURN}, or leave out that column, or the "
-                    "setting."
+                    f"@{switch}={feature.words}: {feature.turns}, and data.train_files={file} has rows with "
+                    f"agent_name={others[0]}: give them {SINGLE_TURN}, or leave out that column, or the setting."
                 )
+
+
+def _of_one_turn(config: DictConfig) -> list[tuple[str, Feature]]:
+    """What is switched on, and does not go with responses of several turns."""
+    return [(key, each) for key, each in FEATURES.items() if each.turns and OmegaConf.select(config, full_name(key))]
 
 
 def named_loops(file: Path) -> set[str] | None:
@@ -218,13 +220,11 @@ def own_loop_problems(config: DictConfig) -> Iterator[str]:
     if not file or not Path(file).is_file():  # verl finds it beside itself, too, where there is none of this name
         return
     named = named_loops(Path(file)) or ()
-    for switch in [key for key, feature in FEATURES.items() if feature.turns]:
-        if SINGLE_TURN in named and OmegaConf.select(config, full_name(switch)):
-            yield (
-                f"@{switch}={FEATURES[switch].words} is for verl's {SINGLE_TURN}, and "
-                f"@rollout.agent.agent_loop_config_path= has another loop of this name: give that one of its own, or "
-                "leave out the setting."
-            )
+    for switch, feature in _of_one_turn(config) if SINGLE_TURN in named else ():
+        yield (
+            f"@{switch}={feature.words} is for verl's {SINGLE_TURN}, and @rollout.agent.agent_loop_config_path= has "
+            "another loop of this name: give that one of its own, or leave out the setting."
+        )
 
 
 def _loops(file: Path) -> set[str]:

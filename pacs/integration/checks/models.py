@@ -21,8 +21,7 @@ CPU_HEADS = (32, 64, 80, 96, 112, 128, 160, 192, 224, 256, 512)
 #: Where a recipe looks for its model and problems, below outputs/ -> what is given to the program that makes them.
 MADE_BY = {
     "arithmetic": "", "math_smoke": " FILE", "arithmetic_mixed": "", "countdown": "", "chain_sums": "",
-    "code_repair": "",
-    "spelled_sums": "",
+    "code_repair": "", "spelled_sums": "",
 }  # fmt: skip
 
 
@@ -187,9 +186,7 @@ def head_problems(config: DictConfig, model: Mapping[str, Any], named: str) -> I
     hidden, heads = text.get("hidden_size"), text.get("num_attention_heads")
     if config.trainer.device != "cpu" or "kv_lora_rank" in text:
         return
-    if not (
-        isinstance(hidden, int) and isinstance(heads, int) and heads
-    ):  # transformers refuses it, or has other names
+    if not isinstance(hidden, int) or not isinstance(heads, int) or not heads:  # transformers has others, or refuses it
         return
     if (head := text.get("head_dim") or hidden // heads) not in CPU_HEADS:
         yield (

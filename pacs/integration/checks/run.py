@@ -66,18 +66,12 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
             read()
         except ValueError as error:
             yield str(error)
-    checks = (value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems)
-    ours = (
-        vine_problems,
-        balance_problems,
-        composite_problems,
-        switch_problems,
-        turns_problems,
-        guided_problems,
-        partial_problems,
-        separate_problems,
-    )
-    for check in (*checks, *ours, rlpr_problems, adapter_problems, genac_problems, asked_judge_problems):
+    checks = (
+        value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems, vine_problems,
+        balance_problems, composite_problems, switch_problems, turns_problems, guided_problems, partial_problems,
+        separate_problems, rlpr_problems, adapter_problems, genac_problems, asked_judge_problems,
+    )  # fmt: skip
+    for check in checks:
         yield from check(config)
     yield from filter(None, [logger_problem(config)])
 

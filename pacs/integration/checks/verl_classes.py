@@ -102,8 +102,7 @@ def _name_problems(config: DictConfig) -> Iterator[str]:
         yield f"@reward.reward_manager.name=: verl knows no such manager; use one of {known}.{hint}"
     if manager.source not in ("register", "importlib"):
         yield "@reward.reward_manager.source=: use register, or importlib for one of your own."
-    of_turns = ("multi_turn.tool_config_path", "multi_turn.function_tool_path")
-    for key in ("agent.agent_loop_config_path", *of_turns):
+    for key in ("agent.agent_loop_config_path", "multi_turn.tool_config_path", "multi_turn.function_tool_path"):
         try:
             resolve_config_path(OmegaConf.select(config.actor_rollout_ref.rollout, key) or ".")
         except FileNotFoundError:
@@ -140,7 +139,7 @@ def _correction_problems(config: DictConfig) -> Iterator[str]:
                     yield f"@{at}.{read}=: read with {at}.{name} alone: set that, or leave this out."
         elif correction.get(threshold, known[threshold]) is None:
             yield f"@{at}.{threshold}=: verl would not correct anything by {at}.{name}: set it, as to 2.0."
-        elif correction.get(name) is not None and not config.actor_rollout_ref.rollout.calculate_log_probs:
+        elif not config.actor_rollout_ref.rollout.calculate_log_probs:
             yield (
                 f"@algorithm.rollout_correction.{name}= needs vLLM's own log-probabilities, or verl corrects nothing: "
                 "set @rollout.calculate_log_probs=true."
