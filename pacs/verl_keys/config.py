@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.verl_keys import names
+from pacs.verl_keys.algorithm_changes import plain
 
 #: verl's `SYNTHETIC_PADDING_SEQ_LEN`; a config is checked before verl is imported, which takes seconds.
 PADDING_TOKENS = 128
@@ -62,6 +63,23 @@ total_steps = _setting(names.TOTAL_STEPS, _nullable)
 steps_between_checkpoints = _setting("trainer.save_freq", int)
 #: How many checkpoints are kept; None: all.
 kept_checkpoints = _setting("trainer.max_actor_ckpt_to_keep", _nullable)
+
+
+def _switch(name: str) -> Callable[[DictConfig], bool]:
+    """Whether this setting switches something on; a config that has it not does not."""
+    return lambda config: bool(OmegaConf.select(config, name))
+
+
+#: Whether prompts are drawn by their pass rates.
+draws_from_pool = _switch("run.rollouts.pool.weights")
+#: Whether hard prompts get more responses than the first ones (DARS).
+draws_more = _switch("run.rollouts.dars.schedule")
+#: Whether wrong responses are tried again with guidance.
+guides = _switch("run.rollouts.guided.after")
+#: Whether the steps of responses are valued by completions (VinePPO).
+values_steps = _switch("run.rollouts.vine.completions")
+#: Whether groups whose responses have all earned the same are sampled anew.
+filters_groups = _switch("algorithm.filter_groups.enable")
 
 
 def attention(config: DictConfig, model: str = "actor_rollout_ref.model") -> str:
@@ -119,9 +137,7 @@ def data_files(config: DictConfig) -> list[str]:
 
 def chat_template_options(config: DictConfig) -> dict[str, Any]:
     """What the chat template is given beside the messages."""
-    options = OmegaConf.to_container(config.data.get("apply_chat_template_kwargs") or OmegaConf.create(), resolve=True)
-    assert isinstance(options, dict)
-    return {str(key): value for key, value in options.items()}
+    return dict(plain(config.data.get("apply_chat_template_kwargs") or {}))
 
 
 def data_seed(config: DictConfig) -> int:
@@ -132,16 +148,6 @@ def data_seed(config: DictConfig) -> int:
 def prompts_per_fetch(config: DictConfig) -> int:
     """Prompts that verl takes of its loader at a time."""
     return int(config.data.get("gen_batch_size") or prompts_per_step(config))
-
-
-def draws_from_pool(config: DictConfig) -> bool:
-    """Whether prompts are drawn by their pass rates."""
-    return bool(OmegaConf.select(config, "run.rollouts.pool.weights"))
-
-
-def draws_more(config: DictConfig) -> bool:
-    """Whether hard prompts get more responses than the first ones (DARS)."""
-    return bool(OmegaConf.select(config, "run.rollouts.dars.schedule"))
 
 
 def has_partial_rollouts(config: DictConfig) -> bool:
@@ -155,19 +161,9 @@ def prompts_ahead(config: DictConfig) -> int:
     return int(ahead * prompts_per_step(config)) if ahead else 0
 
 
-def guides(config: DictConfig) -> bool:
-    """Whether wrong responses are tried again with guidance."""
-    return bool(OmegaConf.select(config, "run.rollouts.guided.after"))
-
-
 def has_turns(config: DictConfig) -> bool:
     """Whether responses may have several turns: verl's loop with tools makes them, or one of the user's own."""
     return str(config.actor_rollout_ref.rollout.agent.default_agent_loop) != "single_turn_agent"
-
-
-def values_steps(config: DictConfig) -> bool:
-    """Whether the steps of responses are valued by completions (VinePPO)."""
-    return bool(OmegaConf.select(config, "run.rollouts.vine.completions"))
 
 
 def has_generative_critic(config: DictConfig) -> bool:
@@ -187,8 +183,7 @@ def critic_section(config: DictConfig) -> DictConfig:
 
 def resolved_section(section: DictConfig) -> DictConfig:
     """A copy of a section with its references filled in, which stands by itself."""
-    copied = OmegaConf.create(OmegaConf.to_container(section, resolve=True))
-    assert isinstance(copied, DictConfig)
+    copied: DictConfig = OmegaConf.create(dict(plain(section)))
     return copied
 
 
@@ -200,11 +195,6 @@ def trains_completions(config: DictConfig) -> bool:
 def uneven_groups(config: DictConfig) -> bool:
     """Whether a prompt may get more rows than `responses_per_prompt`."""
     return draws_more(config) or trains_completions(config)
-
-
-def filters_groups(config: DictConfig) -> bool:
-    """Whether groups whose responses have all earned the same are sampled anew."""
-    return bool(OmegaConf.select(config, "algorithm.filter_groups.enable"))
 
 
 def most_responses(config: DictConfig) -> int:
