@@ -6,6 +6,7 @@ from typing import ClassVar
 import torch
 
 from pacs.algorithm.checks import LabelKind
+from pacs.algorithm.class_balance import in_mixed_group
 from pacs.algorithm.groups import Groups
 from pacs.algorithm.method_settings import MetricsConfig, UpdateConfig
 from pacs.algorithm.reference import ReferenceConfig
@@ -128,3 +129,21 @@ class Method(Settings, ABC):
     def columns(self, rows: Rows) -> dict[str, torch.Tensor]:
         """(B,) values by the names of `COLUMNS`, for the metrics; without a gradient."""
         return {}
+
+
+class OfMixedGroups(Method):
+    """A method that learns from groups of both classes alone, by ratios to the policy that sampled."""
+
+    @property
+    def compares_with_sampler(self) -> bool:
+        """Its ratios are to that policy."""
+        return True
+
+    @property
+    def smallest_group(self) -> int:
+        """One of each class."""
+        return 2
+
+    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
+        """Mixed groups."""
+        return groups.keep(in_mixed_group(labels, groups))

@@ -4,9 +4,7 @@ from typing import Literal
 
 import torch
 
-from pacs.algorithm.class_balance import in_mixed_group
-from pacs.algorithm.groups import Groups
-from pacs.algorithm.method import Method
+from pacs.algorithm.method import OfMixedGroups
 from pacs.algorithm.rows import Rows, TrainBatch
 
 #: rho of a wrong response is at most e to this, in nats.
@@ -15,7 +13,7 @@ LARGEST_LOG_RATIO = 10.0
 PASS_RATES = (0.02, 0.98)
 
 
-class Nft(Method):
+class Nft(OfMixedGroups):
     """losses_i = -(1-q) log rho_i of right responses, -(1-q) log max(1, (1 - q rho_i)/(1-q)) of wrong ones.
 
     rho is the ratio to the policy that sampled (`reference.reset_every` is 1), of each token, whose losses are summed,
@@ -27,23 +25,9 @@ class Nft(Method):
     ratio: Literal["token", "sequence"] = "token"
 
     @property
-    def compares_with_sampler(self) -> bool:
-        """Its ratios are to that policy."""
-        return True
-
-    @property
-    def smallest_group(self) -> int:
-        """One of each class."""
-        return 2
-
-    @property
     def tokenwise(self) -> bool:
         """With the ratio of each token."""
         return self.ratio == "token"
-
-    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
-        """Mixed groups."""
-        return groups.keep(in_mixed_group(labels, groups))
 
     def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B,) R - q, the effective advantage where policy and reference agree."""

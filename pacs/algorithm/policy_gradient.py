@@ -4,9 +4,7 @@ import torch
 from pydantic import Field
 
 from pacs.algorithm import advantages
-from pacs.algorithm.class_balance import in_mixed_group
-from pacs.algorithm.groups import Groups
-from pacs.algorithm.method import Method
+from pacs.algorithm.method import Method, OfMixedGroups
 from pacs.algorithm.rows import Rows, TrainBatch
 
 #: A log-ratio of a token enters rho at most, and at least, as this; as verl has it.
@@ -96,20 +94,11 @@ class PassAtK(PolicyGradient):
         return scale * advantages.only_right_one(batch.labels, batch.groups)
 
 
-class ReinforceRej(ClippedBothWays):
+class ReinforceRej(OfMixedGroups, ClippedBothWays):
     """Reinforce-Rej (arXiv 2504.11343): REINFORCE without baseline, on groups of both classes; the others are left out.
 
     (As shipped, the authors' labels of 0 and 1 give wrong responses no gradient; the paper's text has -1.)
     """
-
-    @property
-    def smallest_group(self) -> int:
-        """One of each class."""
-        return 2
-
-    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
-        """Mixed groups."""
-        return groups.keep(in_mixed_group(labels, groups))
 
     def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B,) 2R - 1."""

@@ -5,9 +5,8 @@ from typing import Literal
 import torch
 from pydantic import Field
 
-from pacs.algorithm.class_balance import Objective, in_mixed_group
-from pacs.algorithm.groups import Groups
-from pacs.algorithm.method import Method
+from pacs.algorithm.class_balance import Objective
+from pacs.algorithm.method import OfMixedGroups
 from pacs.algorithm.pacs import Pacs
 from pacs.algorithm.rows import Rows
 from pacs.algorithm.scores import Estimator
@@ -23,7 +22,7 @@ class RealBce(Pacs):
     single_class_groups: Literal["keep", "drop"] = "drop"
 
 
-class Real(Method):
+class Real(OfMixedGroups):
     """losses_i = log(1 + sum_right e^(-s/tau)) + log(1 + sum_wrong e^(s/tau)), alike in all G rows of a group.
 
     s is the log-ratio a token to the policy that sampled, so that `reference.reset_every` is 1. Groups of one class are
@@ -32,20 +31,6 @@ class Real(Method):
 
     #: The temperature tau of the scores; above 0.
     tau: float = Field(default=0.5, gt=0, description="the authors use 0.5")
-
-    @property
-    def compares_with_sampler(self) -> bool:
-        """Its scores are to that policy."""
-        return True
-
-    @property
-    def smallest_group(self) -> int:
-        """One of each class."""
-        return 2
-
-    def active(self, labels: torch.Tensor, groups: Groups) -> Groups:
-        """Mixed groups."""
-        return groups.keep(in_mixed_group(labels, groups))
 
     def losses(self, rows: Rows) -> torch.Tensor:
         """(B,): each row has its group's."""

@@ -8,11 +8,11 @@ from pydantic import Field
 from pacs.algorithm.aggregated import Aggregated, Aggregation
 from pacs.algorithm.genac.rewards import Baseline, compared
 from pacs.algorithm.rows import TrainBatch
-from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_advantages
+from pacs.algorithm.vineppo import STEP, STEP_VALUE, VinePpo, step_advantages
 
 
-class GenAc(Aggregated):
-    """The actor: PPO's clipped loss, with GAE over segments that a generative critic values."""
+class GenAc(VinePpo):
+    """The actor: VinePPO's loss, with GAE over segments that a generative critic values."""
 
     #: lambda of GAE over segments. 1: r - v. 0: the next segment's v less this one's.
     lam: float = Field(default=1.0, ge=0, le=1, description="from 0 to 1; the authors use 1")
@@ -20,17 +20,10 @@ class GenAc(Aggregated):
     #: PPO's, without a bound of the ratio where credit is negative.
     clip_dual: float | None = Field(default=None, gt=1, description="a ratio above 1, or null for none")
 
-    READS = (STEP, STEP_VALUE)
-
     @property
     def any_labels(self) -> bool:
         """A value is a probability, and so is what it is compared with."""
         return False
-
-    @property
-    def smallest_group(self) -> int:
-        """It compares no responses."""
-        return 1
 
     def credit(self, batch: TrainBatch) -> torch.Tensor:
         """(B, T) the advantage of each token's segment."""
