@@ -64,6 +64,13 @@ def step_advantages(
     return torch.where(mask, returns.gather(1, numbers) - of_steps.gather(1, numbers), 0)
 
 
+def step_streams(starts: Sequence[int], values: Sequence[float], tokens: int) -> dict[str, torch.Tensor]:
+    """(T,) each of the streams of a response of so many tokens, by where its steps begin and the values before them."""
+    lengths = torch.tensor([*starts[1:], tokens]) - torch.tensor(starts)
+    columns = {STEP: torch.arange(len(starts)), STEP_VALUE: torch.tensor(values)}
+    return {name: column.float().repeat_interleave(lengths) for name, column in columns.items()}
+
+
 def step_starts(texts: Sequence[str], delimiter: str, least_tokens: int, most_steps: int) -> list[int]:
     """Where the steps of a response begin.
 

@@ -7,6 +7,7 @@ of the state before that; the traces go along, for the critic's own update.
 """
 
 from dataclasses import asdict, dataclass
+from functools import cache
 from typing import Any, Self
 
 import torch
@@ -14,7 +15,7 @@ import torch
 from pacs.algorithm.genac.parsing import read_score
 from pacs.algorithm.genac.rewards import filled_values
 from pacs.algorithm.genac.segments import segment_starts
-from pacs.algorithm.vineppo import STEP, STEP_VALUE
+from pacs.algorithm.vineppo import step_streams
 from pacs.evaluation.genac.templates import problem_of, template_named
 from pacs.integration.exchange import CRITIC_TRACES, SUCCESS_RATE
 from pacs.integration.patches.lean_engines import Engines
@@ -63,7 +64,7 @@ class CriticRollouts:
         self._template = template_named(self._genac.template)
         self._critic = Engines(self.llm_client.critic)
         self._tail = self.tokenizer.encode(self._template.tail, add_special_tokens=False)
-        self._texts: dict[int, str] = {}
+        self._text = cache(lambda token: self.tokenizer.decode([token]))
         rollout = critic_section(self.config).rollout
         self._critic_sampling = {name: rollout[name] for name in ("temperature", "top_p", "top_k")}
 
@@ -96,11 +97,7 @@ class CriticRollouts:
         )
         output.extra_fields |= {CRITIC_TRACES: asdict(traces)}
         values = filled_values([None if score is None else score / 10 for score in scores], rate)
-        lengths = torch.tensor([*starts[1:], len(tokens)]) - torch.tensor(starts)
-        return {
-            STEP: torch.arange(len(starts), dtype=torch.float32).repeat_interleave(lengths),
-            STEP_VALUE: torch.tensor(values, dtype=torch.float32).repeat_interleave(lengths),
-        }
+        return step_streams(starts, values, len(tokens))
 
     async def _trace(self, head: list[int], prefix: list[int], start: int, fields: dict[str, Any]) -> Any:
         """What the critic writes about one state."""
@@ -118,8 +115,3 @@ class CriticRollouts:
         return await self._critic.generate(
             f"{uid}_{session}", prompt_ids=head + prefix + self._tail, sampling_params=sampling
         )
-
-    def _text(self, token: int) -> str:
-        if token not in self._texts:
-            self._texts[token] = self.tokenizer.decode([token])
-        return self._texts[token]

@@ -7,12 +7,13 @@ of all its responses, and is sampled once. With `train_completions` no state has
 """
 
 import asyncio
+from functools import cache
 from statistics import fmean
 from typing import Any
 
 import torch
 
-from pacs.algorithm.vineppo import STEP, STEP_VALUE, step_starts
+from pacs.algorithm.vineppo import step_starts, step_streams
 from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
 from pacs.integration.patches.seeded_rollouts import completion_seed
 from pacs.integration.patches.together import settled
@@ -32,7 +33,7 @@ class VineRollouts:
         super().__init__(*args, **kwargs)
         self._sampling: dict[tuple[str, int], tuple[dict[str, Any], dict[str, Any]]] = {}
         self._prompt_values: dict[str, asyncio.Future[tuple[float, int]]] = {}
-        self._texts: dict[int, str] = {}
+        self._text = cache(lambda token: self.tokenizer.decode([token]))
 
     async def _run_prompt(self, prompt: dict[str, Any], *args: Any, **kwargs: Any) -> None:
         try:
@@ -71,11 +72,7 @@ class VineRollouts:
         values = await settled(first, *others)
         sampled = sum(number for _, number in values[0 if is_first else 1 :])
         output.extra_fields |= {VINE_STEPS: len(starts), VINE_TOKENS: sampled}
-        lengths = torch.tensor([*starts[1:], len(tokens)]) - torch.tensor(starts)
-        return {
-            STEP: torch.arange(len(starts), dtype=torch.float32).repeat_interleave(lengths),
-            STEP_VALUE: torch.tensor([value for value, _ in values], dtype=torch.float32).repeat_interleave(lengths),
-        }
+        return step_streams(starts, [value for value, _ in values], len(tokens))
 
     def _starts(self, output: Any) -> list[int]:
         vine, texts = self.config.run.rollouts.vine, [self._text(token) for token in output.response_ids]
@@ -147,8 +144,3 @@ class VineRollouts:
         """The client through which the response came."""
         loop = getattr(self, "_loop", None)
         return self.llm_client if loop is None else loop.server_manager  # type: ignore[attr-defined]
-
-    def _text(self, token: int) -> str:
-        if token not in self._texts:
-            self._texts[token] = self.tokenizer.decode([token])
-        return self._texts[token]

@@ -53,7 +53,7 @@ def make_worker(engine: Engine, **segments: Any) -> Any:
     )
     assert parts_of(config) == (CriticRollouts, Seeds)
     worker = object.__new__(worker_class(parts_of(config)))
-    worker.config, worker.tokenizer, worker._texts = config, TOKENIZER, {}
+    worker.config, worker.tokenizer, worker._text = config, TOKENIZER, lambda token: TOKENIZER.decode([token])
     worker._genac = GenacSettings.from_mapping({**genac, "critic": None})
     worker._template, worker._critic, worker._critic_sampling = TEMPLATE, engine, {"temperature": 0.9}
     worker._tail = TOKENIZER.encode(TEMPLATE.tail, add_special_tokens=False)

@@ -116,7 +116,8 @@ def make_worker(engines: Engines, **vine: Any) -> tuple[Any, list[list[int]]]:
     }
     worker = object.__new__(worker_class((VineRollouts, Seeds)))
     worker.config, worker.llm_client, worker.tokenizer = OmegaConf.create(config), engines, Tokenizer()
-    worker._sampling, worker._prompt_values, worker._texts, worker.lean = {}, {}, {}, False
+    worker._sampling, worker._prompt_values, worker.lean = {}, {}, False
+    worker._text = lambda token: worker.tokenizer.decode([token])
     worker.processor = worker.hf_model_type = worker.dataset_cls = None
     worker.reward_loop_worker_handles, worker.tools, worker.distillation_enabled = None, [], False
     graded: list[list[int]] = []
