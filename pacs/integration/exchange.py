@@ -109,11 +109,9 @@ class RowFields(Packed):
 
     def constants(self) -> Constants:
         """Those of the algorithm; what is a token's is padded to (B, T)."""
-        credit, token_weights, penalties = (
-            values.to_padded_tensor(0) if values is not None and values.is_nested else values
-            for values in (self.credit, self.token_weights, self.penalties)
-        )
-        return Constants(self.active, self.shares, self.coefficients, credit, self.weights, token_weights, penalties)
+        given = {field.name: getattr(self, field.name) for field in fields(Constants)}
+        jagged = {name: values for name, values in given.items() if values is not None and values.is_nested}
+        return Constants(**given | {name: values.to_padded_tensor(0) for name, values in jagged.items()})
 
 
 @dataclass(frozen=True)

@@ -179,10 +179,7 @@ def copy_shards(source: torch.nn.Module, target: torch.nn.Module) -> None:
 
 def local_shards(module: torch.nn.Module, *, trained: bool = False) -> dict[str, torch.Tensor]:
     """This rank's part of every parameter (of the trained ones alone), by name; writing to it changes the parameter."""
-    return {
-        name: (parameter.to_local() if isinstance(parameter, DTensor) else parameter.data)
-        for name, parameter in _sharded_parameters(module, trained).items()
-    }
+    return {name: local_part(parameter) for name, parameter in _sharded_parameters(module, trained).items()}
 
 
 def save_shards(module: torch.nn.Module, folder: Path, kind: str, *, trained: bool = False) -> None:

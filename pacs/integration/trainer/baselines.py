@@ -6,7 +6,6 @@ Advantages and losses are verl's, from verl's own settings; the name only says w
 from typing import Any
 
 import ray
-import transfer_queue as tq
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1.trainer_base import register_trainer
 
@@ -14,7 +13,7 @@ from pacs.integration.schema import BASELINES
 from pacs.integration.trainer.arrangement import sampling_order
 from pacs.integration.trainer.critic_returns import write_returns
 from pacs.integration.trainer.grading import outcome
-from pacs.integration.trainer.step_rows import row_sums
+from pacs.integration.trainer.step_rows import columns, row_sums
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.not_finite import poison_error
 from pacs.integration.worker.training import SKIPPED_IN_A_ROW, BaselineTrainingWorker, BaselineWorker
@@ -42,8 +41,7 @@ class BaselineTrainer(SynchronousTrainer):
         """verl's pass; its entropy is aggregated as the loss is, and is made one of tokens, as in all other runs."""
         batch = super()._compute_old_log_prob(batch, metrics)
         if "actor/entropy" in metrics and self.config.actor_rollout_ref.actor.loss_agg_mode != "token-mean":
-            fields = ["entropy", "response_mask"]
-            data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=fields)
+            data = columns(batch, "entropy", "response_mask")
             rows = zip(data["entropy"].unbind(), data["response_mask"].unbind(), strict=True)
             total = sum((entropy * mask).sum().item() for entropy, mask in rows)
             metrics["actor/entropy"] = total / row_sums(data["response_mask"]).sum().item()

@@ -4,13 +4,12 @@ All traces about a response go on from it, so that they are one row: its problem
 from the place of its state (`worker/shared_prefix.py`). A row of its own for each would repeat these some ten times.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
 import torch
-import transfer_queue as tq
 from tensordict import TensorDict
 from verl.utils import tensordict_utils as tu
 
@@ -18,7 +17,7 @@ from pacs.algorithm.genac.rewards import critic_reward
 from pacs.integration.exchange import ROLLOUT, Branches, RowFields, StepSettings
 from pacs.integration.patches.critic_rollouts import Traces
 from pacs.integration.trainer.arrangement import blocks_of, rows_of_ranks, workloads
-from pacs.integration.trainer.step_rows import is_padding
+from pacs.integration.trainer.step_rows import columns, is_padding
 from pacs.verl_keys.config import PADDING_TOKENS
 
 
@@ -97,11 +96,10 @@ def judged(batch: Any, outcomes: Sequence[float]) -> list[Judged]:
         batch: verl's keys and tags.
         outcomes: r of each row.
     """
-    where = {"keys": batch.keys, "partition_id": batch.partition_id}
-    data = tq.kv_batch_get(select_fields=["responses", "extra_fields"], **where)
-    columns = zip(batch.tags, data["responses"].unbind(), data.get("extra_fields").tolist(), outcomes, strict=True)
+    data = columns(batch, "responses", "extra_fields")
+    rows = zip(batch.tags, data["responses"].unbind(), data.get("extra_fields").tolist(), outcomes, strict=True)
     found = []
-    for tag, response, extra, outcome in columns:
+    for tag, response, extra, outcome in rows:
         if is_padding(tag):
             continue
         said = Traces.of(extra)
@@ -177,21 +175,19 @@ def critic_batch(rows: Sequence[CriticRow], *, updates: int, ranks: int, pad: in
         active=traces > 0,
         shares=traces.double(),
         coefficients=(traces > 0).float(),
-        credit=_jagged([torch.tensor(row.credit) for row in ordered]),
+        credit=_jagged(row.credit for row in ordered),
     )
-    masks = _jagged([torch.tensor(row.mask) for row in ordered])
-    branches = Branches(
-        _jagged([torch.tensor(row.branch) for row in ordered]), _jagged([torch.tensor(row.sees) for row in ordered])
-    )
+    masks = _jagged(row.mask for row in ordered)
+    branches = Branches(_jagged(row.branch for row in ordered), _jagged(row.sees for row in ordered))
     data = TensorDict(
         {
-            "input_ids": _jagged([torch.tensor(row.prompt + row.response) for row in ordered]),
-            "position_ids": _jagged([torch.tensor(row.positions) for row in ordered]),
-            "prompts": _jagged([torch.tensor(row.prompt) for row in ordered]),
-            "responses": _jagged([torch.tensor(row.response) for row in ordered]),
+            "input_ids": _jagged(row.prompt + row.response for row in ordered),
+            "position_ids": _jagged(row.positions for row in ordered),
+            "prompts": _jagged(row.prompt for row in ordered),
+            "responses": _jagged(row.response for row in ordered),
             "response_mask": masks,
             "loss_mask": masks,
-            ROLLOUT: _jagged([torch.tensor(row.log_probs) for row in ordered]),
+            ROLLOUT: _jagged(row.log_probs for row in ordered),
             **fields.pack(),
             **branches.pack(),
         },
@@ -219,5 +215,5 @@ def _padding(pad: int) -> CriticRow:
     return CriticRow([pad] * (number - 1), [pad], places, [0] * number, sees, [0], nothing, nothing, 0)
 
 
-def _jagged(values: list[torch.Tensor]) -> torch.Tensor:
-    return torch.nested.as_nested_tensor(values, layout=torch.jagged)
+def _jagged(rows: Iterable[Sequence[float]]) -> torch.Tensor:
+    return torch.nested.as_nested_tensor([torch.tensor(row) for row in rows], layout=torch.jagged)

@@ -6,12 +6,11 @@ from itertools import compress
 from typing import Any, TypeVar
 
 import torch
-import transfer_queue as tq
 
 from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
 from pacs.integration.trainer.grades import Grades, joined
-from pacs.integration.trainer.step_rows import dense_ids, group_uid, is_padding, row_sums, session_of
+from pacs.integration.trainer.step_rows import columns, dense_ids, group_uid, is_padding, row_sums, session_of
 from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
@@ -57,10 +56,10 @@ class Grading:
             ValueError: A reward is not finite.
         """
         config = self.trainer.config
-        data = _columns(batch, "rm_scores", "response_mask", "extra_fields")
+        data = columns(batch, "rm_scores", "response_mask", "extra_fields")
         rewards = row_sums(data["rm_scores"])
         if not rewards.isfinite().all():
-            asked, decode = _columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
+            asked, decode = columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
             sources, step = asked.get("data_source").tolist(), self.trainer.global_steps
             raise not_finite(rewards.tolist(), sources, prompts, f"step {step}")
@@ -126,7 +125,7 @@ class Grading:
         """
         if not self.trainer.config.run.reward.total:
             return {}
-        extra_fields = _columns(batch, "extra_fields").get("extra_fields").tolist()
+        extra_fields = columns(batch, "extra_fields").get("extra_fields").tolist()
         infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         return {
             key: {"correctness": info.get("score", info.get("acc"))}
@@ -165,16 +164,12 @@ class Grading:
             )
 
 
-def _columns(batch: Any, *names: str) -> Any:
-    return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(names))
-
-
 def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
     """Of the rows of a batch, 0 of padding: as the agent loops noted them, or another manager's by the responses."""
     noted = [extra.get(FINGERPRINT) if known else 0 for extra, known in zip(extra_fields, sampled, strict=True)]
     if len(of_all := [int(number) for number in noted if number is not None]) == len(noted):
         return of_all
-    return [fingerprint(tokens.tolist()) for tokens in _columns(batch, "responses")["responses"].unbind()]
+    return [fingerprint(tokens.tolist()) for tokens in columns(batch, "responses")["responses"].unbind()]
 
 
 def _vine(extra_fields: list[dict[str, Any]]) -> torch.Tensor:

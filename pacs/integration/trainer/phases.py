@@ -16,11 +16,7 @@ T = TypeVar("T")
 #: verl's hook -> the phase that begins after it.
 BEGIN = {"on_step_begin": "rollouts", "on_sample_end": "update"}
 #: verl's method -> the phase that it is, within the current one.
-WITHIN = {
-    "_compute_old_log_prob": "log_probs",
-    "_compute_values": "values",
-    "_update_critic": "update_critic",
-}
+WITHIN = {"_compute_old_log_prob": "log_probs", "_compute_values": "values", "_update_critic": "update_critic"}
 
 
 def announced(trainer: type[T]) -> type[T]:

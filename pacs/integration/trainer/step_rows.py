@@ -61,30 +61,22 @@ def step_rows(
         equal_groups=equal_groups,
         memory=memory,
     )
-    by_token = {name: getattr(constants, name) for name in ("credit", "token_weights", "penalties")}
-    if tokens is not None:
-        for name, values in by_token.items():
-            if values is not None and values.dim() == 2:
-                by_token[name] = like(tokens["response_mask"], values)
+    by_token = {name: each for name, each in vars(constants).items() if each is not None and each.dim() == 2}
+    jagged = {} if tokens is None else {name: like(tokens["response_mask"], each) for name, each in by_token.items()}
     rows = RowFields(
         row=torch.arange(len(labels)),
         labels=labels,
         group_ids=group_ids,
         group_sizes=sizes,
         row_mask=row_mask,
-        active=constants.active,
-        shares=constants.shares,
-        coefficients=constants.coefficients,
-        weights=constants.weights,
-        **by_token,
+        **vars(constants) | jagged,
     )
     return rows, alone
 
 
 def reference_spans(batch: Any) -> ReferenceSpans:
     """Where each row of verl's batch has its reference answer."""
-    where = {"keys": batch.keys, "partition_id": batch.partition_id}
-    extra_fields = tq.kv_batch_get(select_fields=["extra_fields"], **where).get("extra_fields").tolist()
+    extra_fields = columns(batch, "extra_fields").get("extra_fields").tolist()
     spans = [
         (0, 0) if is_padding(tag) else extra.get(REFERENCE_SPAN, (0, 0))
         for extra, tag in zip(extra_fields, batch.tags, strict=True)
@@ -97,6 +89,11 @@ def fields_read(method: Method) -> tuple[str, ...]:
     """verl's fields of tokens that a method's credit and token weight are made of; none where both have no need."""
     by_token = method.reads or method.token_weight.name is not None
     return ("response_mask", *method.reads) if by_token else ()
+
+
+def columns(batch: Any, *names: str) -> Any:
+    """Fields of all rows of verl's batch, from its queue."""
+    return tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(names))
 
 
 def like(jagged: torch.Tensor, padded: torch.Tensor) -> torch.Tensor:

@@ -3,14 +3,13 @@
 from typing import Any
 
 import numpy as np
-import transfer_queue as tq
 from verl.utils.metric import reduce_metrics
 
 from pacs.base.terminal import print
 from pacs.integration.exchange import TABLES, StepSettings, tables_of
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer.arrangement import Arrangement
-from pacs.integration.trainer.step_rows import is_padding
+from pacs.integration.trainer.step_rows import columns, is_padding
 from pacs.integration.worker.not_finite import BATCH_FIELDS, poison_error, write_evidence
 from pacs.metrics.reduce import gradient_metrics, update_metrics
 
@@ -94,12 +93,11 @@ def stop_at_poison(trainer: Any, batch: Any, returned: dict[str, Any]) -> None:
     """End the run if too many updates in a row were skipped, with what this step saw on disk."""
     if not trainer.skipped.add(returned["grad_norm"]):
         return
-    data = tq.kv_batch_get(keys=batch.keys, partition_id=batch.partition_id, select_fields=list(BATCH_FIELDS))
     evidence = write_evidence(
         trainer.run_dir,
         step=trainer.global_steps,
         skipped_in_a_row=trainer.skipped.most,
-        batch=data,
+        batch=columns(batch, *BATCH_FIELDS),
         padding=[is_padding(tag) for tag in batch.tags],
         returned=returned,
         tokenizer=trainer.tokenizer,

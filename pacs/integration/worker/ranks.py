@@ -51,8 +51,7 @@ def final_norm(module: torch.nn.Module) -> torch.nn.Module:
             f"({', '.join(FINAL_NORMS)}) there are {len(found)}: use another method.token_weight.name than era and "
             "leave method.metrics.effective_rank_every out with this model."
         )
-    norm: torch.nn.Module = found[0]
-    return norm
+    return found[0]
 
 
 def ranks_of(states: torch.Tensor, micro_batch: Any, stride: int) -> torch.Tensor:
