@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from pacs.evaluation.engine import Engine, EngineFailure, EngineSettings, Finished, Request
+from pacs.evaluation.engine import Engine, EngineSettings, Finished, Request
 from pacs.evaluation.process import StopRequest, nothing_left
 
 
@@ -38,20 +38,16 @@ def drain(
     if not queue:
         return
     # Imported late: what is there already needs no Ray.
-    from pacs.evaluation.engines import cluster, generate, start_engines
+    from pacs.evaluation.engines import generate, running
 
-    with nothing_left(), cluster(settings.options.ray_address):
-        stop.listen()  # Ray has set a handler of its own
-        try:
-            ready = start_engines(settings, logs, stop, kind)
-            with tqdm(total=len(queue), unit=f" {unit}", disable=None) as progress:
+    with (
+        nothing_left(),
+        running(settings, logs, stop, kind) as ready,
+        tqdm(total=len(queue), unit=f" {unit}", disable=None) as progress,
+    ):
 
-                def delivered(finished: Finished) -> None:
-                    deliver(finished)
-                    progress.update()
+        def delivered(finished: Finished) -> None:
+            deliver(finished)
+            progress.update()
 
-                generate(ready, queue, delivered, lambda: None, stop)
-        except EngineFailure:
-            stop.check()  # Slurm's signal goes to all processes, the engines among them
-            raise
-    stop.listen()  # Ray has set the system's default
+        generate(ready, queue, delivered, lambda: None, stop)

@@ -135,6 +135,21 @@ def start_engines(
     return engines
 
 
+@contextmanager
+def running(
+    settings: EngineSettings, logs: Path, stop: StopRequest, kind: type[Engine] = Engine
+) -> Iterator[list[RemoteEngine]]:
+    """The engines of `start_engines`, in a cluster that ends with them; a stop comes before what it makes fail."""
+    with cluster(settings.options.ray_address):
+        stop.listen()  # Ray has set a handler of its own
+        try:
+            yield start_engines(settings, logs, stop, kind)
+        except EngineFailure:
+            stop.check()  # Slurm's signal goes to all processes, the engines among them
+            raise
+    stop.listen()  # Ray has set the system's default
+
+
 def answer(name: str, call: Any) -> Any:
     """What an engine answers to a call that is done.
 

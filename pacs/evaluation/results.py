@@ -64,9 +64,9 @@ def report(out: Path) -> str:
     missing = [task for task in settings.tasks if task not in complete]
     lines = [f"not complete, and left out of the results: {', '.join(missing)}"] if missing else []
     if complete:
-        results = []
-        for task in complete:
-            results.append(summarize(read_task(out, task), settings.tasks[task].ks, read_timing(out, task)))
+        results = [
+            summarize(read_task(out, task), settings.tasks[task].ks, read_timing(out, task)) for task in complete
+        ]
         about = asdict(settings) | {"tasks": {task: asdict(settings.tasks[task]) for task in complete}}
         write_results(out, about, results)
         lines.insert(0, (out / PAGE_FILE).read_text(encoding="utf-8"))

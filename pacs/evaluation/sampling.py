@@ -10,7 +10,7 @@ from typing import Self
 from tqdm import tqdm
 
 from pacs.base.terminal import print
-from pacs.evaluation.engine import EngineFailure, EngineSettings, Finished, Request
+from pacs.evaluation.engine import EngineSettings, Finished, Request
 from pacs.evaluation.folder import LOGS, Store, Timing, read_grades, read_timing, within, write_timing
 from pacs.evaluation.grade import Grader
 from pacs.evaluation.process import StopRequest
@@ -181,21 +181,15 @@ class Work:
 
     def _generate(self, settings: EngineSettings, stop: StopRequest) -> None:
         # Imported late: grading alone needs no Ray.
-        from pacs.evaluation.engines import cluster, generate, start_engines
+        from pacs.evaluation.engines import generate, running
 
-        with cluster(settings.options.ray_address):
-            stop.listen()  # Ray has set a handler of its own
+        with running(settings, within(self._out.absolute(), LOGS), stop) as ready:
+            self._start_progress()
+            self._clock.start()
             try:
-                ready = start_engines(settings, within(self._out.absolute(), LOGS), stop)
-                self._start_progress()
-                self._clock.start()
                 generate(ready, self.queue, self._deliver, self._tick, stop)
-            except EngineFailure:
-                stop.check()  # Slurm's signal goes to all processes, the engines among them
-                raise
             finally:
                 self._clock.write()
-        stop.listen()  # Ray has set the system's default
 
     def _start_progress(self) -> None:
         """Count all that is there already, too."""

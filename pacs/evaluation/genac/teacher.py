@@ -140,11 +140,7 @@ class Teacher:
         raise ServerFailure(f"{self._named()}: {self._shown(said)}")
 
     def _body(self, question: str) -> dict[str, Any]:
-        return {
-            "model": self._server.model,
-            "messages": [{"role": "user", "content": question}],
-            **self._server.body,
-        }
+        return {"model": self._server.model, "messages": [{"role": "user", "content": question}], **self._server.body}
 
     def _reply(self, response: httpx.Response) -> Reply:
         try:
