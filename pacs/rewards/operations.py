@@ -39,12 +39,7 @@ def carried_out(answer: str) -> str:
         raise ValueError(f"math-verify would not read {problem[0]!r} as it is meant")
     if _OF_NUMBERS.search(answer) and _LETTER.search(_A_COMMAND.sub("", answer)):
         raise ValueError("an operation on numbers, and letters in it")
-    forms = parse(
-        f"\\boxed{{{answer}}}",
-        extraction_config=[_READ],
-        fallback_mode="no_fallback",
-        parsing_timeout=None,
-    )
+    forms = parse(f"\\boxed{{{answer}}}", extraction_config=[_READ], fallback_mode="no_fallback", parsing_timeout=None)
     if len(forms) != 1 or not isinstance(forms[0], sympy.Expr):
         raise ValueError("math-verify does not read it as one formula")
     for derivative in forms[0].atoms(sympy.Derivative):
