@@ -146,8 +146,9 @@ def _words(key: str) -> list[str]:
 
 
 def _query(found: re.Match[str]) -> str:
-    before, key, _ = found.groups()
-    return f"{before}{key}={BLANK}" if is_secret(key) or _words(key)[-1:][0] in IN_QUERIES else found[0]
+    before, key, value = found.groups()
+    hidden = (is_secret(key) or IN_QUERIES & {*_words(key)[-1:]}) and not value.startswith(BLANK[:4])
+    return f"{before}{key}={BLANK}" if hidden else found[0]
 
 
 def _assignment(found: re.Match[str]) -> str:

@@ -47,10 +47,6 @@ def method(losses: Callable[[Rows], torch.Tensor]) -> Method:
     return Planted()
 
 
-def first_of_group(rows: Rows) -> torch.Tensor:
-    return rows.groups.index.diff(prepend=rows.groups.index[:1] - 1) != 0
-
-
 BROKEN = {
     "finite differences": lambda rows: rows.log_ratios * rows.log_ratios.detach(),
     "micro-batches of whole groups": lambda rows: (rows.log_ratios - rows.log_ratios.mean()) ** 2,

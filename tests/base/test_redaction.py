@@ -32,91 +32,47 @@ SECRET = [
     "+reward.custom_reward_function.reward_kwargs.judge_token",
 ]  # fmt: skip
 ORDINARY = [
-    "max_tokens",
-    "tokenizer",
-    "tokens",
-    "token_entropy",
-    "num_tokens",
-    "keys_seen",
-    "hotkey",
-    "monkey",
-    "keyboard",
-    "eos_token",
-    "pad_token",
-    "pad_token_id",
-    "image_token",
-    "prompt_key",
-    "reward_fn_key",
-    "image_key",
-    "teacher_key",
-    "key",
-    "tool.key",
-    "of_another_version.key",
-    "token2text",
-    "skip_tokenizer_init",
-    "ppo_max_token_len_per_gpu",
-    "profile_token_end",
-    "bypass_mode",
-    "pass_rate",
-    "passes",
-    "forward_pass",
-    "PWD",
-    "OLDPWD",
-    "finish_hook_cmd",
-    "author",
-    "author_name",
-    "tokenization_sanity_check_mode",
-    "primary_key",
-    "public_key",
-    "private_key_path",
-    "token_file",
-    "pacs/rollout_gap/per_token",
-    "tokens_per_second",
+    "max_tokens", "tokenizer", "tokens", "token_entropy", "num_tokens", "keys_seen", "hotkey", "monkey", "keyboard",
+    "eos_token", "pad_token", "pad_token_id", "image_token", "prompt_key", "reward_fn_key", "image_key",
+    "teacher_key", "key", "tool.key", "of_another_version.key", "token2text", "skip_tokenizer_init",
+    "ppo_max_token_len_per_gpu", "profile_token_end", "bypass_mode", "pass_rate", "passes", "forward_pass", "PWD",
+    "OLDPWD", "finish_hook_cmd", "author", "author_name", "tokenization_sanity_check_mode", "primary_key",
+    "public_key", "private_key_path", "token_file", "pacs/rollout_gap/per_token", "tokens_per_second",
     "secretary_name",
-]
-ORDINARY = [
-    "max_tokens",
-    "tokenizer",
-    "tokens",
-    "token_entropy",
-    "num_tokens",
-    "keys_seen",
-    "hotkey",
-    "monkey",
-    "keyboard",
-    "eos_token",
-    "pad_token",
-    "pad_token_id",
-    "image_token",
-    "prompt_key",
-    "reward_fn_key",
-    "image_key",
-    "teacher_key",
-    "key",
-    "tool.key",
-    "of_another_version.key",
-    "token2text",
-    "skip_tokenizer_init",
-    "ppo_max_token_len_per_gpu",
-    "profile_token_end",
-    "bypass_mode",
-    "pass_rate",
-    "passes",
-    "forward_pass",
-    "PWD",
-    "OLDPWD",
-    "finish_hook_cmd",
-    "author",
-    "author_name",
-    "tokenization_sanity_check_mode",
-    "primary_key",
-    "public_key",
-    "private_key_path",
-    "token_file",
-    "pacs/rollout_gap/per_token",
-    "tokens_per_second",
-    "secretary_name",
-]  # fmt: skip   assert redact(shown) == shown
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("key", SECRET)
+def test_a_secret_s_key(key: str):
+    assert redacted({key: "hush"}) == {key: BLANK}
+
+
+@pytest.mark.parametrize("key", ORDINARY)
+def test_an_ordinary_key(key: str):
+    assert redacted({key: "shown"}) == {key: "shown"}
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("https://me:hush@host/path", f"https://{BLANK}@host/path"),
+        ("https://hush@host/path", f"https://{BLANK}@host/path"),
+        ("redis://:hu/s@h@host:6379/0", f"redis://{BLANK}@host:6379/0"),
+        ("me:hush@host:3128", f"{BLANK}@host:3128"),
+        ("https://host/x?sig=hush&page=2", f"https://host/x?sig={BLANK}&page=2"),
+        ("Authorization: Basic aHVzaA==", f"Authorization: {BLANK}"),
+        ("sent Bearer 0123456789abcdef to it", f"sent Bearer {BLANK} to it"),
+        ("HF_TOKEN=hush, n=3", f"HF_TOKEN={BLANK}, n=3"),
+        ("{'api_key': 'hush', 'n': 3}", f"{{'api_key': '{BLANK}', 'n': 3}}"),
+        ('{"password": 12345}', f'{{"password": {BLANK}}}'),
+        ("got hf_0123456789abcdefXY of it", f"got {BLANK} of it"),
+        ("sk-0123456789abcdefXY", BLANK),
+        ("-----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY-----\nx", f"{BLANK}\nx"),
+    ],
+)
+def test_a_secret_in_a_text(text: str, shown: str):
+    assert redact(text) == shown
+    assert redact(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -125,6 +81,7 @@ ORDINARY = [
         "git@github.com:me/it.git",
         "hf://datasets/me/it@main/x.json",
         "https://host:8080/a@b",
+        "https://host/x?_=3&page=2",
         "http://[::1]:8265",
         "pad_token: <pad>, max_tokens=5, token: 7",
         "the password is asked for",
