@@ -9,18 +9,13 @@ from dataclasses import dataclass
 from functools import cache
 
 import pytest
-import torch
-import torch.nn.functional as F
-from safetensors.torch import load_file
 
 from pacs.rewards.math import compute_score
-from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
+from recipes.arithmetic.model import MAX_POSITIONS_TOKENS
 from recipes.arithmetic.tokenizer import build_tokenizer
 from recipes.chain_sums import teachers
 from recipes.chain_sums.problems import TASK, TERMS, split_problems
 from recipes.chain_sums.teachers import careless_solution, right_solution
-from recipes.starts.make import kept_weights
-from recipes.starts.supervised import IGNORED, collate
 from recipes.starts.task import Problem, Split
 
 
@@ -220,20 +215,3 @@ def test_difficulty_is_spread_by_the_careless_teacher() -> None:
     assert 0.18 <= sum(every) / len(every) <= 0.35
     assert max(every) > 0.85
     assert sum(rate < 0.02 for rate in every) >= 12
-
-
-def test_the_kept_start_is_right_at_times_and_knows_more() -> None:
-    """The probability of the right solution, over the probe: what pass@1 is but for answers that are right by luck."""
-    tokenizer = build_tokenizer(MAX_POSITIONS_TOKENS)
-    model = build_model(tokenizer, seed=0)
-    model.load_state_dict({key: value.float() for key, value in load_file(kept_weights(TASK)).items()})
-    solutions = [right_solution(problem, random.Random(0)) for problem in made().probe]
-    ids, labels = collate([problem.text for problem in made().probe], solutions, tokenizer)
-    with torch.no_grad():
-        logits = model(input_ids=ids).logits[:, :-1]
-    losses = F.cross_entropy(logits.transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none")
-    probabilities = losses.sum(1).neg().exp()
-    assert 0.15 <= probabilities.mean() <= 0.35
-    assert (probabilities > 0.7).sum() >= 0.05 * len(probabilities)
-    assert (probabilities < 0.01).sum() >= 0.1 * len(probabilities)
-    assert (probabilities > 1e-9).all()  # none is out of reach of training

@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 import torch
+import torch.nn.functional as F
 from safetensors.torch import load_file, save_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pacs.base.errors import UserError
 from recipes.arithmetic.make import make as make_arithmetic
-from recipes.arithmetic.model import build_model
+from recipes.arithmetic.model import MAX_POSITIONS_TOKENS, build_model
 from recipes.arithmetic.tokenizer import build_tokenizer
+from recipes.arithmetic_mixed import problems as arithmetic_mixed
+from recipes.chain_sums import problems as chain_sums
 from recipes.starts import make as make_module
-from recipes.starts.make import make, trained_weights, warm_start
+from recipes.starts.make import kept_weights, make, trained_weights, warm_start
 from recipes.starts.read import grade, read_problems
 from recipes.starts.supervised import IGNORED, collate, new_adam, train_step
 from recipes.starts.task import Phase, Problem, Split, Task
@@ -179,3 +182,21 @@ def test_problems_of_other_recipes_are_read_and_other_files_are_refused(
     assert few.messages == [problems.messages[2], problems.messages[0]]
     with pytest.raises(UserError, match="no such file"):
         read_problems(tmp_path / "none.parquet")
+
+
+@pytest.mark.parametrize("task", [arithmetic_mixed.TASK, chain_sums.TASK], ids=lambda task: task.name)
+def test_a_kept_start_is_right_at_times_and_knows_more(task: Task) -> None:
+    """The probability of the right solution, over the probe: what pass@1 is but for answers that are right by luck."""
+    tokenizer, probe = build_tokenizer(MAX_POSITIONS_TOKENS), task.split(0).probe
+    model = build_model(tokenizer, seed=0)
+    model.load_state_dict({key: value.float() for key, value in load_file(kept_weights(task)).items()})
+    solutions = [task.phases[0].solution(problem, random.Random(0)) for problem in probe]
+    ids, labels = collate([problem.text for problem in probe], solutions, tokenizer)
+    with torch.no_grad():
+        logits = model(input_ids=ids).logits[:, :-1]
+    losses = F.cross_entropy(logits.transpose(1, 2), labels[:, 1:], ignore_index=IGNORED, reduction="none")
+    probabilities = losses.sum(1).neg().exp()
+    assert 0.15 <= probabilities.mean() <= 0.35
+    assert (probabilities > 0.7).sum() >= 0.05 * len(probabilities)
+    assert (probabilities < 0.01).sum() >= 0.1 * len(probabilities)
+    assert (probabilities > 1e-9).all()  # none is out of reach of training
