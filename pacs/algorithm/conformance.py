@@ -71,8 +71,8 @@ def _groups_by_themselves(case: Case, method: Method, loss: torch.Tensor, gradie
     _same(there, gradient[case.groups > 0], "a value that is not finite stays in its group")
 
 
-def _finite_differences(case: Case, method: Method, step: float = 1e-6) -> torch.Tensor:
-    found = torch.zeros_like(case.log_probs)
+def _finite_differences(case: Case, method: Method) -> torch.Tensor:
+    step, found = 1e-6, torch.zeros_like(case.log_probs)
     for row, token in case.mask.nonzero().tolist():
         sides = []
         for sign in (step, -step):

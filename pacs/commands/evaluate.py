@@ -58,12 +58,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def add_tasks(add: Callable[..., object], *, required: bool = False) -> None:
     """Which problems are sampled, and how often."""
+    add_problems(add, required=required)
+    about = f"samples of each problem; repeat for single tasks (default: {SAMPLES})"
+    add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
+
+
+def add_problems(add: Callable[..., object], *, required: bool) -> None:
+    """Which problems are sampled."""
     about = f"any of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
     add("--tasks", required=required, metavar="T,T,...", help=about)
     about = "where DIR/TASK/test.parquet is, or will be prepared (default: data)"
     add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
-    about = f"samples of each problem; repeat for single tasks (default: {SAMPLES})"
-    add("--samples", action="append", default=[], metavar="[TASK=]N", help=about)
 
 
 def add_sampling(group: argparse._ArgumentGroup, default: Sampling = DEFAULT) -> None:

@@ -77,6 +77,6 @@ def _text(task: str, problem: Problem, sample: Sample, grade: Grade | None) -> s
     return f"--- {', '.join(about)}\n{prompt}\n--- response\n{sample.response}\n--- {answers}\n"
 
 
-def _shortened(gold: str, chars: int = 200) -> str:
+def _shortened(gold: str) -> str:
     """The tests of a program may be long."""
-    return gold if len(gold) <= chars else f"{gold[:chars]}... ({len(gold):,} characters)"
+    return gold if len(gold) <= 200 else f"{gold[:200]}... ({len(gold):,} characters)"

@@ -27,11 +27,11 @@ from pathlib import Path
 from pacs.base.arguments import add_count, name, number, path
 from pacs.base.files import write_atomically, write_json
 from pacs.base.terminal import print
-from pacs.commands.evaluate import add_engines, add_sampling, engines_of, sampling_of, status_of
+from pacs.commands.evaluate import add_engines, add_problems, add_sampling, engines_of, sampling_of, status_of
 from pacs.evaluation.grading import parse_given
 from pacs.evaluation.process import StopRequest
 from pacs.evaluation.settings import AS_IN_TRAINING
-from pacs.evaluation.tasks import NAMES, parse_tasks
+from pacs.evaluation.tasks import parse_tasks
 
 JSON, PAGE = "value_bench.json", "value_bench.md"
 AT_LEAST_0 = number("a whole number of at least 0", lambda value: value >= 0 and value == int(value))
@@ -48,10 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
     add("actor", metavar="ACTOR", help="a Hub name, or the folder of a model, a checkpoint or a run (its newest)")
-    about = f"any of {', '.join(NAMES)}; or NAME=FILE.parquet for a file in verl's schema"
-    add("--tasks", required=True, metavar="T,T,...", help=about)
-    about = "where DIR/TASK/test.parquet is, or will be prepared (default: data)"
-    add("--data", type=Path, default=Path("data"), metavar="DIR", help=about)
+    add_problems(add, required=True)
     add("--critic", nargs="+", type=name, default=[], metavar="MODEL", help="folders of generative critics")
     about = "folders of critics with a value head, as PPO and VC-PPO train them"
     add("--value-head", nargs="+", type=name, default=[], metavar="MODEL", help=about)

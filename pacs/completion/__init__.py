@@ -18,8 +18,8 @@ from argcomplete.completers import FilesCompleter
 from pacs.base.paths import config_dir
 from pacs.completion.choices import OFFERED, arms
 
-#: By which argcomplete's shell function says that it asks, and hands over the line.
-ASKED, LINE = "_ARGCOMPLETE", "COMP_LINE"
+#: In which argcomplete's shell function hands over the line.
+LINE = "COMP_LINE"
 
 
 def complete(names: Collection[str], module_of: Callable[[str], ModuleType]) -> None:
