@@ -47,31 +47,14 @@ def estimate(values: npt.ArrayLike) -> Estimate:
     Raises:
         ValueError: no problem.
     """
-    values = np.asarray(values, dtype=np.float64)
-    if len(values) == 0:
-        raise ValueError("no problem to take the mean of")
-    mean = float(values.mean())
-    if len(values) == 1:
-        return Estimate(mean, mean, mean)
-    # It takes a second to import.
-    from scipy.stats import bootstrap
-
-    interval = bootstrap(
-        (values,),
-        np.mean,
-        method="percentile",
-        n_resamples=RESAMPLES,
-        batch=max(1, BLOCK_VALUES // len(values)),
-        rng=np.random.default_rng(SEED),
-    ).confidence_interval
-    return Estimate(mean, float(interval.low), float(interval.high))
+    return estimate_mean([values])
 
 
 def estimate_mean(sets: Sequence[npt.ArrayLike]) -> Estimate:
     """The mean over sets of problems of each set's mean, with the interval of `estimate`: each set is drawn by itself.
 
-    Sets weigh alike, however many problems they have, as benchmarks do in a table's mean. With one set it is
-    `estimate`'s.
+    Sets weigh alike, however many problems they have, as benchmarks do in a table's mean. (A set may have a single
+    problem, which `scipy.stats.bootstrap` does not take.)
 
     Args:
         sets: (P,) each, one value a problem; P >= 1 may differ.

@@ -6,6 +6,7 @@ from statistics import fmean, pstdev
 
 import numpy as np
 import pytest
+import scipy.stats
 
 from pacs.base import statistics as bootstrap
 from pacs.base.statistics import Estimate, estimate, estimate_mean
@@ -67,12 +68,18 @@ def test_two_sets_are_less_uncertain_than_one() -> None:
     assert (one.high - one.low) / (two.high - two.low) == pytest.approx(2**0.5, rel=0.05)
 
 
-def test_the_mean_of_one_set_is_its_estimate_but_for_the_draws() -> None:
-    values = np.random.default_rng(3).random(50)
-    one, other = estimate_mean([values]), estimate(values)
-    assert one.mean == pytest.approx(other.mean)
-    assert (one.low, one.high) == (pytest.approx(other.low, abs=0.01), pytest.approx(other.high, abs=0.01))
-    assert estimate_mean([values]) == one
+@pytest.mark.parametrize("problems", [2, 50, 900])
+def test_the_interval_is_scipys(problems: int) -> None:
+    values = np.random.default_rng(3).random(problems)
+    theirs = scipy.stats.bootstrap(
+        (values,), np.mean, method="percentile", n_resamples=bootstrap.RESAMPLES, batch=100,
+        rng=np.random.default_rng(bootstrap.SEED),
+    ).confidence_interval  # fmt: skip
+    ours = estimate(values)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-12)
+
+
+def test_a_set_may_have_one_problem() -> None:
     assert estimate_mean([[0.5], [0.25, 0.25]]) == Estimate(0.375, 0.375, 0.375)
 
 
@@ -91,7 +98,7 @@ def test_no_set_has_no_mean(sets: list[list[float]]) -> None:
 
 
 def test_no_problem_has_no_mean() -> None:
-    with pytest.raises(ValueError, match=r"^no problem"):
+    with pytest.raises(ValueError, match=r"^no set, or one without a problem"):
         estimate([])
 
 
