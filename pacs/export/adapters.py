@@ -56,9 +56,7 @@ def split_adapters(shards: Shards, actor: Path) -> tuple[Shards, dict[str, Adapt
     alpha, rank = _alpha_and_rank(actor / META)
     found = {
         _plain(f"{name}.weight"): Adapter(
-            scale=alpha / rank,
-            down=[shard[name + _A] for shard in shards],
-            up=[shard[name + _B] for shard in shards],
+            scale=alpha / rank, down=[shard[name + _A] for shard in shards], up=[shard[name + _B] for shard in shards]
         )
         for name in weights
         if name + _B in shards[0]

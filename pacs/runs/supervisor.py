@@ -96,12 +96,7 @@ class Driver:
 
 
 def supervise(
-    driver: Driver,
-    requests: StopRequests,
-    *,
-    resumed_from: int | None,
-    stages: Stages = (),
-    verbose: bool = False,
+    driver: Driver, requests: StopRequests, *, resumed_from: int | None, stages: Stages = (), verbose: bool = False
 ) -> int:
     """Run the driver until it ends; say how it ended, and leave nothing behind.
 

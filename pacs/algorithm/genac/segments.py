@@ -9,10 +9,7 @@ DELIMITER, LEAST_TOKENS, MOST_TOKENS = "\n", 64, 256
 
 
 def segment_starts(
-    texts: Sequence[str],
-    delimiter: str = DELIMITER,
-    least_tokens: int = LEAST_TOKENS,
-    most_tokens: int = MOST_TOKENS,
+    texts: Sequence[str], delimiter: str = DELIMITER, least_tokens: int = LEAST_TOKENS, most_tokens: int = MOST_TOKENS
 ) -> list[int]:
     """Where the segments of a response begin.
 

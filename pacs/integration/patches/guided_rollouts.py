@@ -103,11 +103,7 @@ class GuidedRollouts:
         settings = self.config.run.rollouts.guided
         said = before.extra_fields["reward_extra_info"]
         guidance = guidance_of(
-            settings.guidance,
-            kwargs.get("extra_info") or {},
-            said,
-            part=settings.part,
-            characters=settings.characters,
+            settings.guidance, kwargs.get("extra_info") or {}, said, part=settings.part, characters=settings.characters
         )
         if guidance is None:
             return None
