@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pacs.base.errors import UserError
-from pacs.base.files import file_sha256, inside, write_atomically
+from pacs.base.files import file_sha256, inside, nearest, write_atomically
 
 MANIFEST = "manifest.json"
 #: In every manifest of ours, and in no other.
@@ -57,7 +57,7 @@ class Output(ExitStack):
             self._old = [inside(self._folder, name) for name in before["sha256"]]
         except UserError as error:
             raise UserError(f"{error}: its {MANIFEST} was not written here; choose another --out") from None
-        place = next(path for path in (self._folder, *self._folder.parents) if path.exists())
+        place = nearest(self._folder)
         try:
             self._aside = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=place))
         except OSError as error:
