@@ -51,7 +51,8 @@ def final_norm(module: torch.nn.Module) -> torch.nn.Module:
             f"({', '.join(FINAL_NORMS)}) there are {len(found)}: use another method.token_weight.name than era and "
             "leave method.metrics.effective_rank_every out with this model."
         )
-    return found[0]
+    norm: torch.nn.Module = found[0]
+    return norm
 
 
 def ranks_of(states: torch.Tensor, micro_batch: Any, stride: int) -> torch.Tensor:
