@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+import transfer_queue as tq
 from hydra import compose, initialize_config_dir
 from verl.trainer.ppo.utils import Role
 from verl.trainer.ppo.v1 import replay_buffer
@@ -15,7 +16,6 @@ from verl.workers.engine_workers import TrainingWorker
 
 from pacs.base.paths import config_dir
 from pacs.integration.exchange import FINGERPRINT
-from pacs.integration.trainer import grading
 from pacs.integration.trainer.baselines import BaselineTrainer
 from pacs.integration.trainer.grading import without_shaping
 from pacs.integration.worker.not_finite import PoisonError
@@ -129,7 +129,7 @@ def rewarded(monkeypatch: pytest.MonkeyPatch) -> Callable[[list[float]], tuple[B
             "data_source": [f"source{row // 2}" for row in range(len(keys))],
         }
         monkeypatch.setattr(
-            grading.tq,
+            tq,
             "kv_batch_get",
             lambda keys, partition_id, select_fields: tu.get_tensordict({name: fields[name] for name in select_fields}),
         )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transfer_queue as tq
 from hydra import compose, initialize_config_dir
 from tensordict import TensorDict
 
@@ -18,7 +19,6 @@ from pacs.algorithm.genac.method import GenAcCritic
 from pacs.base.paths import config_dir
 from pacs.checkpoints.folder import CRITIC
 from pacs.integration import exchange
-from pacs.integration.trainer import critic_rows
 from pacs.integration.trainer.generative_critic import GenerativeCritic, UnparsableError
 from pacs.integration.worker.not_finite import PoisonError
 from pacs.verl_keys.config import critic_section
@@ -80,7 +80,7 @@ def make(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
         critic.workers, critic.ranks, critic.section = Workers(), 1, critic_section(config)
         return critic
 
-    monkeypatch.setattr(critic_rows.tq, "kv_batch_get", get)
+    monkeypatch.setattr(tq, "kv_batch_get", get)
     return made
 
 

@@ -18,7 +18,7 @@ from pacs.algorithm.aggregated import Grpo
 from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.run_folder import RunFolder
 from pacs.integration.strategy import Choice
-from pacs.integration.trainer import baselines, phases
+from pacs.integration.trainer import phases
 from pacs.integration.trainer import ranks as ranks_module
 from pacs.integration.trainer import step as step_module
 from pacs.integration.trainer.grades import Grades
@@ -299,7 +299,7 @@ def test_the_entropy_of_a_baseline_is_the_mean_over_tokens(monkeypatch: pytest.M
     """Where verl aggregates by sequence: (1 + 2 + 6) / 3, the masked 8 not among them."""
     made = baseline("grpo", "actor_rollout_ref.actor.loss_agg_mode=seq-mean-token-mean")
     rows = {"entropy": jagged([[1.0, 2.0], [6.0, 8.0]]), "response_mask": jagged([[1.0, 1.0], [1.0, 0.0]])}
-    monkeypatch.setattr(baselines.tq, "kv_batch_get", lambda **words: tu.get_tensordict(rows))
+    monkeypatch.setattr(step_module.tq, "kv_batch_get", lambda **words: tu.get_tensordict(rows))
     monkeypatch.setattr(PPOTrainerSync, "_compute_old_log_prob", lambda self, batch, metrics: batch)
     metrics = {"actor/entropy": 7.0}
     made._compute_old_log_prob(KVBatchMeta(partition_id="train", keys=["a", "b"], tags=[{}, {}]), metrics)
