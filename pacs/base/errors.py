@@ -40,3 +40,8 @@ def one_line(error: BaseException) -> str:
         first = error.errors()[0]
         return ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
     return " ".join(str(error).split())
+
+
+def first_line(error: BaseException) -> str:
+    """What an error says first; its kind, if it says nothing."""
+    return (str(error).strip() or type(error).__name__).splitlines()[0]

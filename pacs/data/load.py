@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, first_line
 from pacs.base.files import file_sha256
 from pacs.data.files import csv_rows, json_rows
 from pacs.data.problem import Row
@@ -148,8 +148,7 @@ def explain(error: Exception, what: str | Path) -> NoReturn:
     from huggingface_hub import constants
     from huggingface_hub import errors as hub
 
-    first_line = (str(error).strip() or type(error).__name__).splitlines()[0]
-    hint = LOCAL_HINT.format(repo=what)
+    said, hint = first_line(error), LOCAL_HINT.format(repo=what)
     terms = f"accept its terms on {constants.ENDPOINT}/datasets/{what}, then set HF_TOKEN to a token of that account"
     absent = "the Hugging Face Hub has no such dataset, or none that HF_TOKEN gives access to"
     meanings: list[tuple[type[Exception] | tuple[type[Exception], ...], str]] = [
@@ -157,10 +156,10 @@ def explain(error: Exception, what: str | Path) -> NoReturn:
         (hub.OfflineModeIsEnabled, f": HF_HUB_OFFLINE is set: unset it, or {hint}"),
         (hub.RevisionNotFoundError, " has no such --revision"),
         (hub.RepositoryNotFoundError, f": {absent}"),
-        (hub.HfHubHTTPError, f": the Hugging Face Hub answered: {first_line}"),
-        ((httpx.TransportError, ConnectionError), f": the Hugging Face Hub cannot be reached ({first_line}): {hint}"),
+        (hub.HfHubHTTPError, f": the Hugging Face Hub answered: {said}"),
+        ((httpx.TransportError, ConnectionError), f": the Hugging Face Hub cannot be reached ({said}): {hint}"),
     ]
     is_local = isinstance(what, Path) or Path(what).exists()
     meaning = next((said for kinds, said in meanings if isinstance(error, kinds) and not is_local), None)
-    message = f"{what}{meaning or f' cannot be read: {first_line}'}"
+    message = f"{what}{meaning or f' cannot be read: {said}'}"
     raise UserError(message) from error

@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import TemplateError
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, first_line
 from pacs.data.rebuilt import rebuilt_problem
 from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reasoning import Reasoning
@@ -114,10 +114,8 @@ def _load(model: str) -> Any:
         HfApi().model_info(model, timeout=10)
         return AutoTokenizer.from_pretrained(model)
     except Exception as error:
-        why = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise UserError(
-            f"--model {model} is no folder, and cannot be had from the Hugging Face Hub ({why}): give a local folder"
-        ) from error
+        why = f"cannot be had from the Hugging Face Hub ({first_line(error)})"
+        raise UserError(f"--model {model} is no folder, and {why}: give a local folder") from error
 
 
 def template_of(model: str | None, *, no_thinking: bool) -> Template | None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, first_line
 from pacs.base.statistics import Estimate, estimate
 from pacs.evaluation.compare import check_same_problems, common_tasks
 from pacs.evaluation.folder import read_task
@@ -136,7 +136,7 @@ def cut_of(folder: Path) -> Cut:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
     except (OSError, ValueError) as error:
         raise UserError(
-            f"{folder} has no tokenizer any more ({str(error).splitlines()[0]}): name the model's folder by --tokenizer"
+            f"{folder} has no tokenizer any more ({first_line(error)}): name the model's folder by --tokenizer"
         ) from error
 
     def cut(sample: Sample, budget: int) -> str:

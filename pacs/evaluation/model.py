@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pacs.base.errors import UserError, one_line
+from pacs.base.errors import UserError, first_line, one_line
 from pacs.base.files import file_sha256
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
@@ -165,7 +165,5 @@ def _download(name: str) -> Path:
         try:
             return Path(snapshot_download(name, allow_patterns=patterns, local_files_only=True))
         except Exception:
-            why = (str(error).strip() or type(error).__name__).splitlines()[0]
-            raise UserError(
-                f"{name} is no folder, and cannot be had from the Hugging Face Hub ({why}): give a local folder"
-            ) from error
+            why = f"cannot be had from the Hugging Face Hub ({first_line(error)})"
+            raise UserError(f"{name} is no folder, and {why}: give a local folder") from error

@@ -8,6 +8,7 @@ from uuid import uuid4
 import ray
 from omegaconf import DictConfig
 
+from pacs.base.errors import first_line
 from pacs.base.terminal import print
 from pacs.integration import nodes
 from pacs.integration.checks.machine import data_files
@@ -40,7 +41,7 @@ def prepare_cluster(config: DictConfig) -> None:
         raise ConfigError(f"{RAY_ADDRESS}={address}: another node cannot be made ready: {last}") from error
     except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:
         raise ConfigError(
-            f"{RAY_ADDRESS}={address}: Ray refuses the connection: {str(error).splitlines()[0]}. If it asks for a "
+            f"{RAY_ADDRESS}={address}: Ray refuses the connection: {first_line(error)}. If it asks for a "
             "token (InvalidAuthToken above), set RAY_AUTH_MODE here as it was for `ray start` (docs/scaling.md)."
         ) from error
 

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 from omegaconf import DictConfig
 
-from pacs.base.errors import one_line
+from pacs.base.errors import first_line, one_line
 from pacs.checkpoints.model_folder import model_problems as folder_problems
 from pacs.data.rebuilt import rebuilt_problem
 from pacs.integration.checks.wording import spelled
@@ -151,7 +151,7 @@ def config_or_problem(path: str, setting: str) -> dict[str, Any] | str:
     try:
         return read_model_config(path)
     except (OSError, ValueError, httpx.HTTPError) as error:
-        why = str(error).splitlines()[0]
+        why = first_line(error)
     if Path(path).expanduser().is_dir():
         return f"{setting}: its config.json cannot be read ({why}): make it anew."
     return (

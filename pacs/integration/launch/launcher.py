@@ -6,7 +6,7 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from pacs.base.errors import UserError
+from pacs.base.errors import UserError, first_line
 from pacs.base.files import read_json
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
@@ -244,4 +244,4 @@ def _clear_cluster(config: DictConfig) -> None:
         with nodes.connected(address):
             nodes.clear_other_nodes(Path(config.run.dir))
     except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
-        print(f"pacs train: Ray at {address} is gone ({str(error).splitlines()[0]})", flush=True)
+        print(f"pacs train: Ray at {address} is gone ({first_line(error)})", flush=True)
