@@ -8,9 +8,9 @@
 # after "x" and of another "y" after "y"): the penalty falls on every token of the row, padded places included. Where padding
 # is the token of the end, as it is made for Llama, Mistral or GPT-2, which have none, one place of it makes the end half as
 # likely; alone, or as the longest of its batch, the same prompt has 0.30. And the sum of compute_transition_scores over a
-# row that ended early has the scores of the padding behind the end in it, which are -inf with top_k. So responses get longer
-# by the batch that a prompt is in, and log-probabilities that are compared (for a ratio, a rejection or a vote) depend on
-# the longest row. Give the tokenizer a token of padding that is no other, and cut the scores behind the first end.
+# row that ended early has the scores of the padding behind the end in it. So responses get longer by the batch that a prompt
+# is in, and log-probabilities that are compared (for a ratio, a rejection or a vote) depend on the longest row. Give the
+# tokenizer a token of padding that is no other, and cut the scores behind the first end.
 #
 #   probability of the end with repetition_penalty=1.3
 #   alone: 0.30, with one place of padding: 0.15, with another token as padding: 0.30
