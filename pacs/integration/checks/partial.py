@@ -1,5 +1,6 @@
 """What partial rollouts (`run.rollouts.partial`) need of a config."""
 
+import math
 from collections.abc import Iterator
 
 from omegaconf import DictConfig, OmegaConf
@@ -28,7 +29,7 @@ def partial_problems(config: DictConfig) -> Iterator[str]:
     if ahead is None:
         return
     given = "@run.rollouts.partial.ahead="
-    if isinstance(ahead, (int, float)) and not has_partial_rollouts(config):
+    if isinstance(ahead, (int, float)) and math.isfinite(ahead) and not has_partial_rollouts(config):
         yield (
             f"{given} of data.train_batch_size={prompts_per_step(config)} prompts is less than one: raise it, or leave "
             "it out."

@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 
+from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration.checks.features import loop_problems, own_loop_problems
 from pacs.integration.checks.partial import partial_problems, partial_warnings
@@ -59,6 +60,12 @@ def test_what_it_cannot_go_with_is_refused(changes: dict[str, object], said: lis
     (problem,) = problems(**changes)
     assert [words for words in said if words not in problem] == []
     assert problem.endswith(".")
+
+
+@pytest.mark.parametrize("ahead", ["nan", "inf"])
+def test_a_share_that_is_no_number_is_refused_in_words(ahead: str) -> None:
+    with pytest.raises(UserError, match=rf"{AHEAD}={ahead} must be a finite number"):
+        compose_run("pacs", ["recipe=arithmetic", f"{AHEAD}={ahead}"])
 
 
 @pytest.mark.parametrize("switch", [AHEAD, "run.rollouts.vine.completions"])
