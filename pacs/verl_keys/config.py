@@ -189,7 +189,8 @@ def resolved_section(section: DictConfig) -> DictConfig:
 
 def trains_completions(config: DictConfig) -> bool:
     """Whether the completions of a response's prefixes are trained on, those of a prefix as a group."""
-    return values_steps(config) and bool(OmegaConf.select(config, "run.rollouts.vine.train_completions"))
+    is_number = type(OmegaConf.select(config, "run.rollouts.vine.completions")) is int  # else it is refused
+    return is_number and values_steps(config) and bool(OmegaConf.select(config, "run.rollouts.vine.train_completions"))
 
 
 def uneven_groups(config: DictConfig) -> bool:

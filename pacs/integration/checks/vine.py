@@ -17,7 +17,7 @@ def vine_problems(config: DictConfig) -> Iterator[str]:
     yield from feature_problems(config, "run.rollouts.vine.completions")
     if trains_completions(config):
         yield from _group_problems(config)
-    elif values_steps(config) and not _is_read(config):
+    elif values_steps(config) and not config.run.rollouts.vine.get("train_completions") and not _is_read(config):
         yield (
             "@run.rollouts.vine.completions=: the method reads no values of steps, and the completions would be for "
             "nothing: use --config-name vineppo, train on them (run.rollouts.vine.train_completions=true), or leave "

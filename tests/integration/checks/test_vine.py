@@ -3,6 +3,8 @@
 import pytest
 from omegaconf import OmegaConf
 
+from pacs.base.errors import UserError
+from pacs.composing import compose_run
 from pacs.integration.checks.vine import vine_problems
 
 CONFIG = """
@@ -58,3 +60,14 @@ def test_what_nothing_would_read_is_refused() -> None:
     for name, value in (("delimiter", "."), ("least_tokens", 4), ("most_steps", 3)):
         (problem,) = problems(**off, **{f"run.rollouts.vine.{name}": value})
         assert problem.startswith(f"run.rollouts.vine.{name}={value} is not read without run.rollouts.vine.completions")
+
+
+@pytest.mark.parametrize("completions", ["abc", [9]])
+def test_no_number_of_completions_is_refused_in_words(completions: object) -> None:
+    """By the section's own check; no other calculates with it, or says of it that nothing reads it."""
+    settings = {"run.rollouts.vine.completions": completions, "run.rollouts.vine.train_completions": True}
+    assert problems(**settings, **{"method.name": "pacs"}) == []
+    given = [f"{key}={str(value).lower()}" for key, value in settings.items()]
+    with pytest.raises(UserError, match=r"- run\.rollouts\.vine\.completions=") as refused:
+        compose_run("pacs", ["recipe=arithmetic", *given])
+    assert str(refused.value).count("\n") == 1
