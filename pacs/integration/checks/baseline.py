@@ -157,11 +157,17 @@ def _alone(config: DictConfig) -> str:
 def _critic_problems(config: DictConfig) -> Iterator[str]:
     critic, n, parts = config.critic, config.actor_rollout_ref.rollout.n, data_parallel_size(config)
     follows = "leave it out, so that it follows the policy's"
-    if critic.ppo_mini_batch_size < 1 or critic.ppo_mini_batch_size * n % parts:
+    budget_of = "ppo_infer_max_token_len_per_gpu"  # may not be there
+    whole = ["ppo_mini_batch_size", "ppo_epochs", "fsdp.ulysses_sequence_parallel_size"]
+    values = {name: OmegaConf.select(critic, name) for name in whole + [budget_of] * (budget_of in critic)}
+    if wrong := [name for name, value in values.items() if type(value) is not int or value < 1]:
+        yield f"@critic.{wrong[0]}= must be a whole number of at least 1: {follows}."
+        return
+    if critic.ppo_mini_batch_size * n % parts:
         dealt = f"prompts of rollout.n={n} responses cannot be dealt out to {parts} data-parallel ranks"
         yield f"@critic.ppo_mini_batch_size= {dealt}: {follows}."
     # The one of the three budgets in verl's config that its critic reads; 32,768 if it is not set.
-    budget = critic.get("ppo_infer_max_token_len_per_gpu", 32768)
+    budget = critic.get(budget_of, 32768)
     shared, longest = int(critic.fsdp.ulysses_sequence_parallel_size), longest_sequence_tokens(config)
     if budget * shared < longest:
         yield (

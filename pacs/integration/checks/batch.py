@@ -34,7 +34,7 @@ def batch_problems(config: DictConfig) -> Iterator[str]:
         return
     prompts, parts = actor.ppo_mini_batch_size, data_parallel_size(config)
     generated = config.data.get("gen_batch_size")
-    if generated is not None and config.data.train_batch_size % generated:
+    if type(generated) is int and generated > 0 and config.data.train_batch_size % generated:
         yield "@data.gen_batch_size= does not divide @data.train_batch_size=: leave it out."
     if config.data.train_batch_size % prompts:
         yield "@data.train_batch_size= is not a multiple of @actor.ppo_mini_batch_size= (prompts, both): change either."
@@ -88,8 +88,9 @@ def _static_problems(config: DictConfig) -> Iterator[str]:
     per_rank = roles.actor.ppo_mini_batch_size * roles.rollout.n // data_parallel_size(config)
     for key in (f"{each}_micro_batch_size_per_gpu" for each in PASSES):
         size = OmegaConf.select(config, full_name(key))
-        if size is None or per_rank % size:
-            use = math.gcd(per_rank, size or per_rank)
+        is_number = type(size) is int and size > 0
+        if not is_number or per_rank % size:
+            use = math.gcd(per_rank, size) if is_number else per_rank
             mend = f"use {use}, or @actor.use_dynamic_bsz=true"
             yield f"@{key}= must divide the {per_rank} responses of a rank's mini-batch: {mend}."
 

@@ -20,8 +20,10 @@ LARGEST_BETA2 = 1 - 2**-8
 #: Whole numbers of at least 1, which the other checks calculate with.
 SIZES = (
     "trainer.nnodes", "trainer.n_gpus_per_node", "data.train_batch_size", "data.max_prompt_length",
-    "data.max_response_length", "actor_rollout_ref.nccl_timeout", "actor.ppo_mini_batch_size", "rollout.n",
-    "rollout.val_kwargs.n", "rollout.tensor_model_parallel_size", "rollout.max_num_seqs",
+    "data.max_response_length", "actor_rollout_ref.nccl_timeout", "actor.ppo_mini_batch_size",
+    "actor.ulysses_sequence_parallel_size", "actor.fsdp_config.ulysses_sequence_parallel_size", "rollout.n",
+    "rollout.val_kwargs.n", "rollout.tensor_model_parallel_size", "rollout.data_parallel_size",
+    "rollout.pipeline_model_parallel_size", "rollout.max_num_seqs",
     "rollout.max_num_batched_tokens", "rollout.checkpoint_engine.update_weights_bucket_megabytes",
     "run.rollouts.dars.most",
 )  # fmt: skip
@@ -72,6 +74,8 @@ VALUES: tuple[tuple[Holds, str, tuple[str, ...]], ...] = (
     (_integer(0, None), "use a whole number of at least 0", ("data.seed",)),
     (_integer(1, None), "use a whole number of at least 1, or null for all epochs", ("trainer.total_training_steps",)),
     (_integer(1, None), "use a number of at least 1, or null to keep all", ("trainer.max_actor_ckpt_to_keep",)),
+    (_integer(1, None), "use a whole number of prompts, or null for those of a step", ("data.gen_batch_size",)),
+    (_integer(1, None), "use a whole number of prompts, or null for all", ("data.val_batch_size",)),
     (_integer(1, -1), "use a whole number of at least 1, or -1: all tokens", (
         "rollout.top_k", "rollout.val_kwargs.top_k",
     )),

@@ -201,9 +201,10 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
         yield f"trainer.val_only=true with @trainer.val_before_train=false would train: {validation}; leave that true."
     if trainer.resume_from_path is not None and trainer.resume_mode != "resume_path":
         yield "@trainer.resume_from_path=: read with trainer.resume_mode=resume_path alone: set that, or leave it out."
-    if trainer.critic_warmup > 0 and not (config.critic.enable or has_generative_critic(config)):
+    first = trainer.critic_warmup or 0
+    if first > 0 and not (config.critic.enable or has_generative_critic(config)):
         yield "@trainer.critic_warmup=: without a critic the policy would not be updated in these steps; set it to 0."
-    if trainer.total_training_steps is not None and trainer.critic_warmup > trainer.total_training_steps:
+    if trainer.total_training_steps is not None and first > trainer.total_training_steps:
         yield (
             "@trainer.critic_warmup= is the first step that updates the policy, and @trainer.total_training_steps= the "
             "last of all: lower the one, or raise the other."

@@ -1,11 +1,14 @@
 """Values that are sound, and secrets in those that are not."""
 
+import re
+
 import pytest
 import torch
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
-from pacs.integration.checks.run import warnings
+from pacs.integration.checks.run import ConfigError, check_run, warnings
 
 ROLLOUT, ACTOR = "actor_rollout_ref.rollout", "actor_rollout_ref.actor"
 
@@ -45,6 +48,44 @@ def test_a_secret_that_cannot_be_read_is_not_repeated() -> None:
         compose_run("pacs", ["recipe=arithmetic", "trainer.wandb_api_key=hush'"])
     assert "trainer.wandb_api_key: its value" in str(refused.value)
     assert "hush" not in str(refused.value)
+
+
+@pytest.fixture(scope="module")
+def composed() -> dict[str, DictConfig]:
+    static = [f"{ACTOR}.use_dynamic_bsz=false", f"{ACTOR}.ppo_micro_batch_size_per_gpu=8"]
+    given = {"pacs": [], "ppo": [], "static": static}
+    return {
+        name: compose_run(name.replace("static", "pacs"), ["recipe=arithmetic", *words])[0]
+        for name, words in given.items()
+    }
+
+
+#: Numbers that the checks themselves calculate with, and what they may not be.
+CALCULATED = {
+    f"pacs {ACTOR}.ulysses_sequence_parallel_size": (None, 0, -1),
+    f"pacs {ACTOR}.fsdp_config.ulysses_sequence_parallel_size": (None, 0, -1),
+    f"pacs {ROLLOUT}.data_parallel_size": (None, 0, -1, 2.5),
+    f"pacs {ROLLOUT}.pipeline_model_parallel_size": (None, 0, -1),
+    "pacs data.gen_batch_size": (0, -1, "abc"),
+    "pacs data.val_batch_size": (0, -1),
+    "pacs trainer.critic_warmup": (None, -1),
+    f"static {ACTOR}.ppo_micro_batch_size_per_gpu": (None, 0, -1, 2.5, "abc"),
+    "ppo critic.ppo_mini_batch_size": (None, 0, 2.5),
+    "ppo critic.ppo_epochs": (None, 0),
+    "ppo critic.fsdp.ulysses_sequence_parallel_size": (None, 0, -1),
+    "ppo critic.ppo_infer_max_token_len_per_gpu": (None, 0),
+}
+
+
+@pytest.mark.parametrize("which", CALCULATED)
+def test_a_number_that_is_none_is_refused_by_its_name(which: str, composed: dict[str, DictConfig]) -> None:
+    """And not by what a check makes of it: a division by zero, or the product of a size and nothing."""
+    name, key = which.split()
+    for value in CALCULATED[which]:
+        config = composed[name].copy()
+        OmegaConf.update(config, key, value)
+        with pytest.raises(ConfigError, match=re.escape(f"{key}={'null' if value is None else value}")):
+            check_run(config)
 
 
 CUT = f"{ROLLOUT}.top_p=0.8"
