@@ -311,7 +311,7 @@ LAUNCHERS = {
     f"train_qwen3_{size}{suffix}.sh": (algorithm, f"qwen3_{size}")
     for size in ("4b", "8b")
     for suffix, algorithm in (("", "pacs"), ("_grpo", "grpo"), ("_ppo", "ppo"))
-} | {"train_qwen3_8b_genac.sh": ("genac", "genac_qwen3_8b")}
+} | {"train_qwen3_8b_genac.sh": ("genac", "qwen3_8b_base")}
 #: The others are for --all.
 FIRST_TRIED = ("train_qwen3_8b.sh",)
 
@@ -327,8 +327,8 @@ def test_there_are_launchers_of_the_paper_s_runs_alone() -> None:
 )
 def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> None:
     """On a model folder here, so that none is looked for on the network; the data is missing."""
-    algorithm, recipe = LAUNCHERS[launcher]
-    shape = PUBLISHED[f"Qwen/Qwen3-{recipe[-2:].upper()}"]
+    algorithm, model_name = LAUNCHERS[launcher]
+    shape = PUBLISHED[f"Qwen/Qwen3-{model_name.split('_')[1].upper()}"]
     config = Qwen3Config(**asdict(shape), max_position_embeddings=40960, architectures=["Qwen3ForCausalLM"])
     config.save_pretrained(tmp_path / "model")
     model = f"actor_rollout_ref.model.path={tmp_path / 'model'}"
@@ -338,7 +338,7 @@ def test_launchers_say_what_they_would_run(launcher: str, tmp_path: Path) -> Non
     )  # fmt: skip
     assert done.returncode == 2, done.stderr
     remarks = done.stdout
-    assert f"run: {recipe}-{algorithm}, " in remarks
+    assert f"run: {model_name}-{algorithm}, " in remarks
     assert (
         "data.val_files=data/math500/test.parquet: missing: `pacs data prepare math500 --out data/math500`" in remarks
     )

@@ -77,6 +77,7 @@ def within(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     monkeypatch.setattr(sys, "argv", ["pacs"])
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # beside a reward function of the inputs
     monkeypatch.delenv("RAY_ADDRESS", raising=False)
     monkeypatch.chdir(folder)
     return folder
