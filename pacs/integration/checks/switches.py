@@ -217,6 +217,11 @@ def switch_problems(config: DictConfig) -> Iterator[str]:
         if (optim.lr_warmup_steps or 0) > 0 and optim.lr_warmup_steps_ratio:
             ratio = f"@{part}.optim.lr_warmup_steps_ratio="
             yield f"{ratio} is not read beside lr_warmup_steps={optim.lr_warmup_steps}: leave out either."
+    model = config.reward.reward_model
+    for key in ("nnodes", "n_gpus_per_node") if model.enable and model.enable_resource_pool else ():
+        if type(model[key]) is not int or model[key] < 1:
+            apart = "enable_resource_pool=true gives it GPUs of its own"
+            yield f"@reward.reward_model.{key}=: {apart}: use a whole number of at least 1."
     if config.reward.sandbox_fusion.url is not None and config.reward.custom_reward_function.path is not None:
         yield (
             "@reward.sandbox_fusion.url=: verl gives it to its own verifiers alone, and the run has a reward function: "

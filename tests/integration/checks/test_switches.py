@@ -68,6 +68,12 @@ def test_a_switch_that_does_nothing_is_refused(name: str, configs: dict[str, Dic
         ({f"{ROLLOUT}.val_kwargs.do_sample": False}, "temperature=0.6", "set that to 0"),
         ({"trainer.val_only": True, "trainer.val_before_train": False}, "trainer.val_only=true", "would train"),
         ({"trainer.critic_warmup": 5}, "trainer.critic_warmup=5", "set it to 0"),
+        # verl says so once Ray and the workers are up; 0 nodes are its default.
+        (
+            {"reward.reward_model.enable": True, "reward.reward_model.enable_resource_pool": True},
+            "reward.reward_model.nnodes=0: enable_resource_pool=true gives it GPUs of its own",
+            "use a whole number of at least 1",
+        ),
     ],
 )
 def test_settings_that_mean_something_else_here(
