@@ -158,8 +158,8 @@ def _critic_problems(config: DictConfig) -> Iterator[str]:
     critic, n, parts = config.critic, config.actor_rollout_ref.rollout.n, data_parallel_size(config)
     follows = "leave it out, so that it follows the policy's"
     budget_of = "ppo_infer_max_token_len_per_gpu"  # may not be there
-    whole = ["ppo_mini_batch_size", "ppo_epochs", "fsdp.ulysses_sequence_parallel_size"]
-    values = {name: OmegaConf.select(critic, name) for name in whole + [budget_of] * (budget_of in critic)}
+    counts = ["ppo_mini_batch_size", "ppo_epochs", "fsdp.ulysses_sequence_parallel_size"]
+    values = {name: OmegaConf.select(critic, name) for name in counts + [budget_of] * (budget_of in critic)}
     if wrong := [name for name, value in values.items() if type(value) is not int or value < 1]:
         yield f"@critic.{wrong[0]}= must be a whole number of at least 1: {follows}."
         return

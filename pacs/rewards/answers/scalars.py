@@ -57,8 +57,8 @@ def expression(tokens: list[Token]) -> types.Expression:
         parts = _MINUTES.fullmatch(behind)
         if parts and isinstance(node.angle, Number) and not node.angle.decimal:
             minutes = Fraction(parts[1]) + Fraction(parts[2] or 0) / 60
-            whole = node.angle.value
-            return types.Expression(Number(whole + (-minutes if joined(sign) == "-" else minutes) / 60), "deg")
+            degrees = node.angle.value
+            return types.Expression(Number(degrees + (-minutes if joined(sign) == "-" else minutes) / 60), "deg")
         if behind not in ("", "C", "F", "K"):
             raise Unreadable("something behind the degrees")
         return types.Expression(node.angle, f"deg {behind}".strip())
