@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import torch
+import transfer_queue as tq
 from hydra import compose, initialize_config_dir
 from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
 
@@ -174,7 +175,7 @@ def test_the_run_stops_at_the_limit_with_the_evidence(
         assert (keys, partition_id) == (meta.keys, "train")
         return batch.select(*select_fields)
 
-    monkeypatch.setattr(step.tq, "kv_batch_get", get)
+    monkeypatch.setattr(tq, "kv_batch_get", get)
     step.stop_at_poison(pacs_trainer, meta, returned(table, [1.0, NAN]))
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(PoisonError) as caught:
