@@ -147,7 +147,7 @@ def _words(key: str) -> list[str]:
 
 def _query(found: re.Match[str]) -> str:
     before, key, value = found.groups()
-    hidden = (is_secret(key) or IN_QUERIES & {*_words(key)[-1:]}) and not value.startswith(BLANK[:4])
+    hidden = (is_secret(key) or IN_QUERIES & {*_words(key)[-1:]}) and value != BLANK.split()[0]
     return f"{before}{key}={BLANK}" if hidden else found[0]
 
 

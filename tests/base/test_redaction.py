@@ -60,6 +60,7 @@ def test_an_ordinary_key(key: str):
         ("redis://:hu/s@h@host:6379/0", f"redis://{BLANK}@host:6379/0"),
         ("me:hush@host:3128", f"{BLANK}@host:3128"),
         ("https://host/x?sig=hush&page=2", f"https://host/x?sig={BLANK}&page=2"),
+        ("https://host/x?token=(nothing-but-hush)", f"https://host/x?token={BLANK}"),
         ("Authorization: Basic aHVzaA==", f"Authorization: {BLANK}"),
         ("sent Bearer 0123456789abcdef to it", f"sent Bearer {BLANK} to it"),
         ("HF_TOKEN=hush, n=3", f"HF_TOKEN={BLANK}, n=3"),
