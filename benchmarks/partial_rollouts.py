@@ -71,7 +71,7 @@ def lines_of(metrics: Path) -> list[dict[str, float]]:
 
 
 def processor_seconds(launcher: psutil.Process) -> float:
-    """Of all processes of a run so far, those that have ended among them."""
+    """Of all processes below a run's launcher so far, those that have ended among them."""
     seconds = 0.0
     for process in launcher.children(recursive=True):
         with suppress(psutil.NoSuchProcess):

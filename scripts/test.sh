@@ -36,5 +36,5 @@ while (($#)); do
 done
 pacs_environment
 cd "$PACS_ROOT"
-# Three files at a time on two cores: while a run starts, and while a program is let run out of time, a core waits.
+# Three files at a time on two cores: a core waits while a run starts, or a program runs until its timeout.
 exec python -m pytest -m "$markers" -n 3 --dist loadfile --no-loadscope-reorder ${options[@]+"${options[@]}"}
