@@ -11,7 +11,7 @@ from pacs.checkpoints.folder import newest_checkpoint
 from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal, failed
 from tests.metrics.page import find
 
-pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1500)]
+pytestmark = [pytest.mark.long, pytest.mark.slow, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1500)]
 
 STEPS, PROMPTS, N = 6, 4, 4
 SETTINGS = (
@@ -89,7 +89,6 @@ def test_a_step_does_not_wait_and_each_prompt_is_trained_once(left_alone: RealRu
     assert not equal(left_alone.policy(2), left_alone.policy(1))
 
 
-@pytest.mark.long
 def test_a_response_that_goes_on_has_the_log_probabilities_of_its_policy(task: Path, tmp_path: Path) -> None:
     """With weights that stand still the parts of all responses are one policy's."""
     still = ("actor_rollout_ref.actor.optim.lr=0", f"actor_rollout_ref.actor.ppo_mini_batch_size={PROMPTS}")
@@ -100,7 +99,6 @@ def test_a_response_that_goes_on_has_the_log_probabilities_of_its_policy(task: P
     assert max(line["pacs/rollout_gap/worst_max"] for line in lines) < 1e-4
 
 
-@pytest.mark.long
 def test_a_last_step_is_a_synchronous_one(task: Path, tmp_path: Path) -> None:
     """Nothing is handed out that no step needs: the same responses, order and update to the bit."""
     one = ("trainer.total_training_steps=1", "actor_rollout_ref.rollout.max_num_seqs=1")
@@ -112,7 +110,6 @@ def test_a_last_step_is_a_synchronous_one(task: Path, tmp_path: Path) -> None:
     assert equal(partial.policy(1), synchronous.policy(1))
 
 
-@pytest.mark.long
 def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
     start = broken.start()
     start.wait_for(lambda: start.training(after_step=2))
@@ -125,7 +122,6 @@ def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
     check_that_each_prompt_is_trained_once(broken)
 
 
-@pytest.mark.long
 def test_a_reward_that_always_fails_ends_the_run(broken: RealRun) -> None:
     start = broken.start("reward.custom_reward_function.name=compute_raise")
     start.wait_for(lambda: "no such answer" in start.printed)
@@ -134,7 +130,6 @@ def test_a_reward_that_always_fails_ends_the_run(broken: RealRun) -> None:
     assert "KeyError: 'no such answer'" in str(start.state.cause)
 
 
-@pytest.mark.long
 def test_grpo_of_verl(task: Path, tmp_path: Path) -> None:
     run = make_run(task, tmp_path / "grpo", "trainer.total_training_steps=3", algorithm="grpo")
     run.train()

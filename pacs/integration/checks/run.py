@@ -9,6 +9,7 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import redirect_stdout
+from copy import deepcopy
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -224,7 +225,7 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     if problems := [*class_problems(config), *chain.from_iterable(critics), *format_problems(config)]:
         yield from problems
         return
-    checked = OmegaConf.create(OmegaConf.to_container(config, resolve=True))
+    checked = deepcopy(config)
     del checked.critic.model  # or its dataclass would load the model, which need not be on this machine
     checked.actor_rollout_ref.model.lora_rank = 0  # or vLLM would be imported, which need not be there either
     try:
