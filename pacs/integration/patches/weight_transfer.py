@@ -9,7 +9,9 @@ from concurrent.futures import Future
 from types import SimpleNamespace
 from typing import Any
 
+import torch
 import zmq
+from verl.utils.device import get_device_id
 from verl.workers.rollout.vllm_rollout.bucketed_weight_transfer import BucketedWeightSender
 from verl.workers.rollout.vllm_rollout.vllm_rollout import ServerAdapter
 
@@ -86,3 +88,11 @@ class WatchedSender(BucketedWeightSender):  # type: ignore[misc]
         if (call := _calls.pop(zmq_handle, None)) is not None:
             context = self.zmq_context
             self.zmq_context = SimpleNamespace(socket=lambda kind: WatchedSocket(context.socket(kind), call))
+
+    def _direct_send_large_weight(self, name: str, weight: torch.Tensor) -> None:
+        """verl's, by CUDA IPC, of a weight that is larger than a bucket.
+
+        verl sends the weights under LoRA's adapters from the host. Of such a copy there is no handle that vLLM could
+        open, so it goes to the GPU first.
+        """
+        super()._direct_send_large_weight(name, weight.to(get_device_id()))

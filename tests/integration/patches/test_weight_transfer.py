@@ -131,3 +131,43 @@ def test_a_sender_waits_for_a_slow_receiver_and_not_for_one_that_has_failed() ->
         "vLLM did not take the new weights: ValueError: no parameter b",
         "('sent', 'abc')",
     ]
+
+
+#: A weight on the host that is larger than a bucket. torch's meta device stands for the GPU: it is not the host.
+LARGE = """
+import os, torch, zmq
+from concurrent.futures import ThreadPoolExecutor
+from pacs.integration.patches import registry
+from pacs.integration.patches import weight_transfer
+from verl.workers.rollout.vllm_rollout import vllm_rollout
+
+weight_transfer.get_device_id = lambda: torch.device("meta")
+handle = f"ipc:///tmp/rl-colocate-zmq-test-{os.getpid()}-large.sock"
+
+def opened():
+    with zmq.Context.instance().socket(zmq.REP) as socket:
+        socket.connect(handle)
+        rebuild, arguments = socket.recv_pyobj()["bucket_meta"]["embedding"]["handle"]
+        socket.send(b"")
+    return rebuild(*arguments)
+
+call = ThreadPoolExecutor().submit(opened)
+sender = vllm_rollout.BucketedWeightSender(handle, bucket_size_mb=1, use_shm=False)
+sender._init_socket()
+sender._direct_send_large_weight("embedding", torch.ones(2**19))
+there = call.result()
+print("says", there.device, tuple(there.shape), flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_a_weight_on_the_host_that_no_bucket_holds_is_handed_over_on_the_gpu() -> None:
+    """As verl has those under LoRA's adapters: Qwen3-8B's embedding takes 2,374 MiB in float32, and a bucket 2,048."""
+    environment = {name: value for name, value in os.environ.items() if name != TOKEN} | {"VERL_PLATFORM": "cpu"}
+    ran = subprocess.run(
+        [sys.executable, "-c", LARGE], env=environment, capture_output=True, text=True, timeout=240, check=False
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    said = [line.removeprefix("says ") for line in ran.stdout.splitlines() if line.startswith("says ")]
+    assert said == ["meta (524288,)"]
