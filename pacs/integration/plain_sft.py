@@ -92,10 +92,17 @@ def leave_finished_epoch(loader: Iterable[Any], step: int, steps_per_epoch: int)
             pass
 
 
+def choose_device() -> str:
+    """`cuda` where torch sees a GPU, else `cpu`, which verl is told: the platform of a GPU, say `nvidia`, it finds."""
+    if torch.cuda.is_available():
+        return "cuda"
+    os.environ.setdefault(PLATFORM_VARIABLE, "cpu")
+    return "cpu"
+
+
 def main() -> None:
     """verl's SFT trainer over rows of plain text, started by torchrun; its arguments are verl's."""
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    os.environ.setdefault(PLATFORM_VARIABLE, device)
+    device = choose_device()
     with initialize_config_module("verl.trainer.config", version_base=None):
         config = compose("sft_trainer_engine", [f"trainer.device={device}", *DEFAULTS, *sys.argv[1:]])
     from verl.trainer.sft_trainer import SFTTrainer

@@ -15,7 +15,8 @@ from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from pacs.base.errors import UserError
-from pacs.integration.plain_sft import PlainText
+from pacs.integration.plain_sft import PlainText, choose_device
+from pacs.integration.schema import PLATFORM_VARIABLE
 
 WEIGHTS = "huggingface/model.safetensors"
 ROWS = [{"prompt": f"{a}+{b}", "response": str(a + b)} for a in range(8) for b in range(8)]
@@ -54,6 +55,19 @@ def test_what_is_wrong_is_refused(task: Path, data: Path, tmp_path: Path) -> Non
     pq.write_table(pa.Table.from_pylist([{"messages": [{"role": "user", "content": "1"}]}]), chats)
     with pytest.raises(UserError, match=r"has no column prompt: .* written without --chat"):
         PlainText(str(chats), tokenizer, config())
+
+
+@pytest.mark.parametrize("device", ["cuda", "cpu"])
+def test_verl_knows_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl's names of GPUs are their vendors': it refuses `cuda`."""
+    from verl.plugin.platform import platform_manager
+
+    monkeypatch.setenv(PLATFORM_VARIABLE, "")  # which undoes what the choice sets
+    monkeypatch.delenv(PLATFORM_VARIABLE)
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: device == "cuda")
+    assert choose_device() == device
+    name = platform_manager._detect_platform_name()
+    assert platform_manager._create_platform(name).device_name == device
 
 
 @pytest.mark.slow
