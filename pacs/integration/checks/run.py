@@ -47,7 +47,7 @@ from pacs.rewards.reasoning import check_named
 from pacs.rewards.registry import PATH, check_settings
 from pacs.runs.settings import RunSettings
 from pacs.verl_keys.algorithm_changes import plain
-from pacs.verl_keys.config import ranks
+from pacs.verl_keys.config import has_critic, ranks
 
 #: What verl hands to a logger out of the config that it sends there.
 OF_LOGGERS = ("trainer.wandb_proxy", "trainer.rl_insight")
@@ -80,14 +80,9 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
 @spelled
 def _life_problems(config: DictConfig) -> Iterator[str]:
     """What a run needs so that it can be stopped, killed and gone on with, from whole checkpoints in its folder."""
-    trainer, gpus = config.trainer, ranks(config)
+    trainer = config.trainer
     yield from feature_problems(config, "run.rollouts.seeded")
-    size = config.actor_rollout_ref.actor.fsdp_config.fsdp_size
-    if not isinstance(size, int) or size == 0 or (0 < size < gpus and gpus % size):
-        yield (
-            f"@actor.fsdp_config.fsdp_size={size} does not divide the {gpus} ranks (trainer.n_gpus_per_node * "
-            "trainer.nnodes): use -1 for all of them, or a number that does."
-        )
+    yield from _shard_problems(config)
     if Path(trainer.default_local_dir).expanduser().absolute() != RunFolder(config.run.dir).checkpoints:
         yield (
             "@trainer.default_local_dir=: leave it out; a run's checkpoints are in its folder (run.dir), where "
@@ -98,6 +93,19 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
     for key in (f"{part}.checkpoint.{which}_contents" for part in ("actor", "critic") for which in ("save", "load")):
         if lacking := {"model", "optimizer", "extra"} - set(OmegaConf.select(config, full_name(key))):
             yield f"@{key} lacks {sorted(lacking)}: a run goes on only from all of them."
+
+
+def _shard_problems(config: DictConfig) -> Iterator[str]:
+    """The ranks that share a model must make up all ranks; reference and critic follow the policy, if not told else."""
+    gpus, named = ranks(config), set()
+    for section in ("actor.fsdp_config", "ref.fsdp_config", *(["critic.fsdp"] if has_critic(config) else [])):
+        size = OmegaConf.select(config, full_name(f"{section}.fsdp_size"))
+        if size not in named and (type(size) is not int or size == 0 or (0 < size < gpus and gpus % size)):
+            yield (
+                f"@{section}.fsdp_size= does not divide the {gpus} ranks (trainer.n_gpus_per_node * trainer.nnodes): "
+                "use -1 for all of them, or a number that does."
+            )
+            named.add(size)
 
 
 def logger_problem(config: DictConfig) -> str | None:
