@@ -93,8 +93,11 @@ def gather_bytes(model: Trained) -> float:
 
 
 def saved_bytes(work: Workload) -> float:
-    """A checkpoint: weights and both moments; the reference, written once after each reset, not counted."""
-    return sum(model.weight_bytes * (model.stored + 2 * model.trained) for _, model in work.trained)
+    """A checkpoint: weights and both moments, of each rank its part, so that copies (`fsdp_size`) are written, too; the
+    reference, written once after each reset, not counted."""
+    return sum(
+        work.ranks / model.shards * model.weight_bytes * (model.stored + 2 * model.trained) for _, model in work.trained
+    )
 
 
 def _micro_batches(work: Workload, tokens: int, mini_batches: int) -> int:

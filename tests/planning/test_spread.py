@@ -224,6 +224,13 @@ def test_a_save_counts_by_its_share_of_the_steps() -> None:
     assert saved_bytes(step_of(*PPO)) == 12 * (PARAMETERS + CRITIC)
 
 
+def test_every_copy_is_saved() -> None:
+    """verl's ranks each write their own part, also where eight of 64 share a model: a checkpoint has eight of it."""
+    work = step_of("trainer.nnodes=8", f"{ACTOR}.fsdp_config.fsdp_size=8")
+    assert saved_bytes(work) == 8 * 12 * PARAMETERS
+    assert saved_bytes(step_of("trainer.nnodes=8")) == 12 * PARAMETERS
+
+
 def test_the_run_s_hours_are_those_of_its_steps() -> None:
     made = make_plan(config_of("trainer.total_training_steps=900", "trainer.nnodes=2"), hardware="h200x8")
     hours = run_hours(made)
