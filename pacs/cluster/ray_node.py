@@ -1,6 +1,7 @@
 """Ray on this node, for one job: its address, ports, folder and processes, and nothing of it left at the end."""
 
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -130,6 +131,8 @@ PORTS = (
 )  # fmt: skip
 #: A machine that is gone without a word is given up after three checks of 10 s; Ray's own five take over a minute.
 HEALTH = {"RAY_health_check_failure_threshold": "3"}
+#: Files that a process may have open, as `ray.init` sees to it and `ray start` does not: 1024 is a usual limit.
+OPEN_FILES = 65536
 END_SECONDS = 10.0
 KILL_AFTER_SECONDS = 1.0
 
@@ -160,6 +163,7 @@ class RayNode:
             f"--node-ip-address={address}", f"--temp-dir={self.folder}", *where, *PORTS, *resources,
             *os.environ.get(ARGUMENTS, "").split(),
         ]  # fmt: skip
+        allow_open_files()
         # In a session of its own: a Ctrl-C is to reach the run first.
         self.process = subprocess.Popen(command, env=environment, start_new_session=True)
 
@@ -187,6 +191,14 @@ class RayNode:
         end_processes(self.token, variable=TOKEN, grace_seconds=KILL_AFTER_SECONDS)
         remove_segments(self.before)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def allow_open_files() -> None:
+    """Let this process and its children have `OPEN_FILES` open, or as many as this user may."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = OPEN_FILES if hard == resource.RLIM_INFINITY else min(OPEN_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _short_folder() -> Path:
