@@ -1,7 +1,7 @@
 """What a sweep varies: configs/sweep/NAME.yaml."""
 
-import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from typing import Annotated, TypeVar
 
@@ -29,6 +29,7 @@ class Sweep:
         recipe: that all runs share.
         values: key -> the values that are swept.
         tasks: on which the trained models are evaluated.
+        leave_out: values of swept keys that together make the same run as others do.
     """
 
     name: str
@@ -37,11 +38,15 @@ class Sweep:
     recipe: str
     values: Mapping[str, Listed[Scalar]]
     tasks: Sequence[str] = ()
+    leave_out: Sequence[Annotated[Mapping[str, Scalar], Field(min_length=1)]] = ()
 
     @property
     def runs(self) -> int:
         """How many, as it is defined."""
-        return len(self.algorithms) * math.prod(map(len, self.values.values()))
+        grid = (dict(zip(self.values, each, strict=True)) for each in product(*self.values.values()))
+        return len(self.algorithms) * sum(
+            not any(case.items() <= each.items() for case in self.leave_out) for each in grid
+        )
 
     def chosen(self, names: str | None) -> list[str]:
         """Those of the algorithms that are named, in the sweep's order; all if `names` is None.
@@ -86,7 +91,7 @@ def read_sweep(name: str) -> Sweep:
         return Sweep(name, first.removeprefix("#").strip() if first.startswith("#") else "", **yaml.safe_load(text))
     except (TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         raise UserError(
-            f"{file} is no sweep ({one_line(error)}): it has algorithms, recipe, values and tasks"
+            f"{file} is no sweep ({one_line(error)}): it has algorithms, recipe, values, tasks and leave_out"
         ) from error
 
 

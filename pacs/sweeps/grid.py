@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -119,7 +119,7 @@ def plan_runs(
         except (HydraException, OmegaConfBaseException) as error:
             problem = composition_problem(error, ["--config-name", algorithm, *given])
             raise UserError(f"{algorithm}: the runs cannot be composed:\n{problem}") from error
-        for overrides, config in jobs:
+        for overrides, config in _without_repeats(sweep, jobs):
             values = dict(word.split("=", 1) for word in overrides)
             settings = {"algorithm": algorithm} if len(sweep.algorithms) > 1 else {}
             settings |= {key: values[key] for key in keys}
@@ -161,6 +161,20 @@ def _multirun(algorithm: str, words: Sequence[str]) -> list[tuple[list[str], Dic
     (grid,) = BasicSweeper.split_arguments(OverridesParser.create().parse_overrides(list(words)), max_batch_size=None)
     with initialize_config_dir(str(config_dir()), version_base=None):
         return [(overrides, compose(algorithm, overrides=overrides)) for overrides in grid]
+
+
+def _without_repeats(sweep: Sweep, jobs: list[tuple[list[str], DictConfig]]) -> list[tuple[list[str], DictConfig]]:
+    """The runs but for those of `leave_out`, where each of its keys still has several values."""
+
+    def has(config: DictConfig, case: Mapping[str, Any]) -> bool:
+        return all(OmegaConf.select(config, key) == value for key, value in case.items())
+
+    several = [
+        case
+        for case in sweep.leave_out
+        if all(len({str(OmegaConf.select(config, key)) for _, config in jobs}) > 1 for key in case)
+    ]
+    return [(overrides, config) for overrides, config in jobs if not any(has(config, case) for case in several)]
 
 
 def _name(run: PlannedRun) -> PlannedRun:

@@ -37,6 +37,8 @@ def test_a_shipped_sweep_can_be_run(name: str) -> None:
     assert sweep.description
     seeds = 1 if name in SINGLE else 5 if name == "methods" else 3
     assert sweep.values["data.seed"] == list(range(seeds))
+    for case in sweep.leave_out:
+        assert all(value in sweep.values[key] for key, value in case.items())
     if sweep.tasks:
         assert [task.name for task in parse_tasks(",".join(sweep.tasks), Path("data"), [], [])] == sweep.tasks
     for algorithm in sweep.algorithms:

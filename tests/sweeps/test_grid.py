@@ -11,7 +11,7 @@ from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
 from pacs.runs.state import Progress, write_progress, write_state
 from pacs.sweeps.check import check_configs
-from pacs.sweeps.definition import Sweep
+from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.grid import PlannedRun, plan_runs, recipe_of
 from tests.runs.states import state_in
 
@@ -85,6 +85,19 @@ def test_a_number_and_a_switch_are_two_settings(inputs: list[str], tmp_path: Pat
     sweep = Sweep("base", "", ["pacs"], "arithmetic", {"data.seed": [0]})
     runs = plan_runs(sweep, [*inputs, "+data.note=1,true,'1'"], tmp_path)
     assert [run.config.data.note for run in runs] == [1, True, "1"]
+
+
+def test_a_run_that_another_repeats_is_left_out(inputs: list[str], tmp_path: Path) -> None:
+    """Without resets of the reference the optimizer is never forgotten; one whose other is not asked for stays."""
+    every, forgotten = "method.reference.reset_every", "method.reference.reset_optimizer"
+    values = {every: [5, None], forgotten: [True, False]}
+    sweep = Sweep("resets", "", ["pacs"], "arithmetic", values, leave_out=read_sweep("ablation_reference").leave_out)
+    runs = plan_runs(sweep, [*inputs, "data.seed=0"], tmp_path)
+    found = [(run.config.method.reference.reset_every, run.config.method.reference.reset_optimizer) for run in runs]
+    assert found == [(5, True), (5, False), (None, False)]
+    assert sweep.runs == len(found)
+    asked = plan_runs(sweep, [*inputs, f"{forgotten}=true"], tmp_path)
+    assert [run.config.method.reference.reset_every for run in asked] == [5, None]
 
 
 def test_some_of_the_algorithms_have_the_runs_that_all_would_have(inputs: list[str], tmp_path: Path) -> None:
