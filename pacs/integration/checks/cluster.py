@@ -1,6 +1,6 @@
 """What can be known to be wrong with a Ray cluster that is there before a run starts on it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -18,6 +18,9 @@ from pacs.verl_keys.config import ranks
 from pacs.verl_keys.names import RAY_ADDRESS
 from pacs.verl_keys.workload import engine_gpus
 
+#: CPUs of Ray that verl sets apart for a training rank, on its node; without them its placement group waits for ever.
+CPUS_OF_A_RANK = 3
+
 
 def prepare_cluster(config: DictConfig) -> None:
     """Check the Ray cluster that the config names by its address, if any, and end there what is left of this run.
@@ -32,7 +35,7 @@ def prepare_cluster(config: DictConfig) -> None:
         return
     try:
         with nodes.connected(address):
-            refuse([*_resource_problems(config), *_node_problems(config)])
+            refuse([*resource_problems(config, nodes.living_nodes()), *_node_problems(config)])
             _remark(config)
             nodes.clear_other_nodes(Path(config.run.dir))
             nodes.prepare_other_nodes(Path(config.run.dir))
@@ -46,9 +49,13 @@ def prepare_cluster(config: DictConfig) -> None:
         ) from error
 
 
-def _resource_problems(config: DictConfig) -> Iterator[str]:
+def resource_problems(config: DictConfig, living: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """What the nodes (`nodes.living_nodes`) have too little of, a sentence each."""
     wanted, each = config.trainer.nnodes, config.trainer.n_gpus_per_node
-    gpus = [(node["NodeManagerHostname"], int(node["Resources"].get("GPU", 0))) for node in nodes.living_nodes()]
+    gpus = [(node["NodeManagerHostname"], int(node["Resources"].get("GPU", 0))) for node in living]
+    with_gpus = [node for node, (_, count) in zip(living, gpus, strict=True) if count >= each]
+    cpus = [(node["NodeManagerHostname"], int(node["Resources"].get("CPU", 0))) for node in with_gpus]
+    least = CPUS_OF_A_RANK * each
     if sum(count >= each for _, count in gpus) < wanted:
         has = ", ".join(f"{host}: {count}" for host, count in sorted(gpus))
         if len(gpus) < wanted:
@@ -68,6 +75,14 @@ def _resource_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"actor_rollout_ref.rollout.nnodes={config.actor_rollout_ref.rollout.nnodes}: {apart} GPUs for vLLM and "
             f"{ranks(config)} for the training are more than the Ray cluster has: lower either, or start it on more."
+        )
+
+    elif sum(count >= least for _, count in cpus) < wanted:
+        has = ", ".join(f"{host}: {count}" for host, count in sorted(cpus))
+        yield (
+            f"trainer.n_gpus_per_node={each}: verl sets {CPUS_OF_A_RANK} of Ray's CPUs apart for each GPU, {least} a "
+            f"node, and would wait for them for ever (CPUs of each node: {has}): start Ray with more (--num-cpus, or "
+            "the container's limit of cpu)."
         )
 
 
