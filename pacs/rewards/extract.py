@@ -11,7 +11,10 @@ MAX_BOX_CHARS: Final = 10_000
 OVERLONG: Final = f"[a box of more than {MAX_BOX_CHARS:,} characters]" * 50
 #: Searched in the end of a text only, however long it is.
 TAIL_CHARS: Final = 2000
-_ANSWER_IS = re.compile(r"answer\**(?:\s+is|\s*[:=])[:\s]*([^\n]+)", re.IGNORECASE)
+_IS: Final = r"answer\**(?:\s+is|\s*[:=])"
+_ANSWER_IS = re.compile(rf"{_IS}[:\s]*((?:(?!{_IS})[^\n])+)", re.IGNORECASE)
+#: What the usual few-shot prompt of base models ends its answers with.
+_HOPE = re.compile(r"\.?\s*I hope (?:it|this) is correct\.?\s*\Z", re.IGNORECASE)
 _TAGGED = re.compile(r"([<\[])((?:final[_ -]?)?answer|ans)([>\]])(.*?)\1/\2\3", re.IGNORECASE | re.DOTALL)
 _HASHES = re.compile(r"^####(?!#)([^\n]+)\s*\Z", re.MULTILINE)
 _BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
@@ -72,7 +75,8 @@ def unboxed_answer(text: str) -> str | None:
     """What the last `<answer>` holds; else what follows `####` on the last line; else what stands after the last "the
     answer is" (or "answer:"), to the end of its line; else what was last in bold.
 
-    Without bold and the full stop. None if there is none of them in the last `TAIL_CHARS` characters.
+    Without bold, the full stop and "I hope it is correct". None if there is none of them in the last `TAIL_CHARS`
+    characters.
     """
     tail = text[-TAIL_CHARS:]
     if tagged := _TAGGED.findall(tail):
@@ -81,6 +85,6 @@ def unboxed_answer(text: str) -> str | None:
         return hashes[1].strip("* ").removesuffix(".").strip() or None
     if found := _ANSWER_IS.findall(tail):
         bold = _BOLD.search(found[-1])
-        return (bold[1] if bold else found[-1].strip("* ").removesuffix(".")).strip() or None
+        return (bold[1] if bold else _HOPE.sub("", found[-1]).strip("* ").removesuffix(".")).strip() or None
     found = _BOLD.findall(tail)
     return found[-1].strip() or None if found else None

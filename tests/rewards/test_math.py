@@ -91,6 +91,8 @@ def test_only_the_last_box_of_the_final_part_counts() -> None:
         ("The answer is **72**, as the **proof** says.", "72"),
         ("First **7**, then **72**.", "72"),
         ("answer = 72", "72"),
+        ("Final Answer: The final answer is $72$. I hope it is correct.", "$72$"),
+        ("The answer is 7, no: the answer is 72", "72"),
         ("**Answer**: 72", "72"),
         ("<answer> 72 </answer>", "72"),
         ("<answer>7</answer> No, <answer>\n72\n</answer> **it is**", "72"),

@@ -13,7 +13,7 @@ _STOP = re.compile(r"(?<=[\w)}\]%$!|])\s*[.,;\\]$", re.ASCII)
 _THOUSANDS = re.compile(r"(?<=\d)(?:\{,\}|,\\!\s*|\\,|[\u00a0\u2009\u202f])(?=\d{3}(?!\d))")
 _WITHOUT_MEANING = re.compile(
     r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|nolimits|rm|bf)(?![a-zA-Z])\.?"
-    r"|\\!|\\[vh]?phantom\s*(?:\{[^{}]*\}|\S)|\\label\s*\{[^{}]*\}"
+    r"|\\(?:mathbf|boldsymbol|bm)\s*(?=\{\s*[-+(\d\\])|\\!|\\[vh]?phantom\s*(?:\{[^{}]*\}|\S)|\\label\s*\{[^{}]*\}"
 )
 _SPACE = re.compile(r"(?:(?<!\\)\\[,;:> \n]|\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|~|\s)+")
 #: A sign -> its command, behind it.
@@ -86,6 +86,11 @@ _LOG = re.compile(
 _DIFFERENCE = re.compile(r"(\\mathbb[^-,]*)- ?(?=\\\{)")
 #: The letter x for the sign between a number and a power of ten: 1.6 x 10^{-19}.
 _TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
+#: What is a function's name or an operation's as well, and what may stand behind the unit.
+_UNITS: Final = ("deg", "min", "sec")
+_END_OF_UNIT = re.compile(r"\s*(?:\^ ?\{?-?\d\}?\s*)?(?:$|[,;)\]}/]|\\(?:text|right|cdot)(?![a-z]))")
+#: An amount with its sign: \\text{\\$50}, \\text{\\$}50, 50\\text{\\%}.
+_TYPESET_AMOUNT = re.compile(r"\\(?:text|textbf|mbox) ?\{ ?(\\\$ ?[\d.,]*|[\d.,]* ?\\%) ?\}")
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
 
 
@@ -133,6 +138,7 @@ def plain(answer: str) -> str:
     text = _BARE_FUNCTION.sub(r"\\\1", text)
     text = _TYPED_RELATION.sub(lambda found: _TYPED[found[0]], text)
     text = _NOT_EQUAL.sub(r"\\ne ", _SPACE.sub(" ", _WITHOUT_MEANING.sub("", text)).strip())
+    text = _TYPESET_AMOUNT.sub(r"\1", text)
     if "$" in text:
         text = _DOLLARS.sub(lambda found: f" {found[1] or ''} ", text).strip()
     text = _TIMES_TEN.sub(r"\\times ", text)
@@ -149,14 +155,16 @@ def plain(answer: str) -> str:
 
 def tokenize(text: str) -> list[Token]:
     r"""The tokens of a text as `plain` leaves it."""
-    tokens, end = [], 0
+    tokens: list[Token] = []
+    end = 0
     for match in _TOKEN.finditer(text):
         space = match.start() > end
         end = match.end()
         kind = match.lastgroup
         if match["words"] is not None:
             inner, alphabet = match["inner"], match["alphabet"]
-            if alphabet and (name := _SAME.get(f"\\{inner}", f"\\{inner}")[1:]) in FUNCTIONS | OPERATIONS:
+            name = _SAME.get(f"\\{inner}", f"\\{inner}")[1:]
+            if alphabet and name in FUNCTIONS | OPERATIONS and not _is_unit(tokens, inner, text[end:]):
                 tokens.append(Token("command", f"\\{name}", space))
             else:
                 is_letter = alphabet and len(inner) == 1 and inner.isalpha() and not _measured(tokens, alphabet, inner)
@@ -167,6 +175,12 @@ def tokenize(text: str) -> list[Token]:
             same = _SAME.get(match[0], match[0])
             tokens.append(Token("command" if same[0] == "\\" else "letter" if same.isalpha() else "other", same, space))
     return tokens
+
+
+def _is_unit(before: list[Token], name: str, behind: str) -> bool:
+    r"""Whether a function's name is a unit: behind a number, and applied to nothing, as in 9\\,\\mathrm{min}."""
+    of_number = bool(before) and (before[-1].kind == "number" or before[-1].text == "}")
+    return of_number and name in _UNITS and _END_OF_UNIT.match(behind) is not None
 
 
 def _measured(before: list[Token], alphabet: str, letter: str) -> bool:

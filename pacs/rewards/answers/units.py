@@ -74,7 +74,7 @@ def is_word_unit(words: str) -> bool:
         return pieces == ["%"]
     return (
         bool(pieces)
-        and not {"\\", "("} & set(words)
+        and not {"\\", "(", "}"} & set(words)
         and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
     )
 
