@@ -115,7 +115,9 @@ def _validation(values: Sequence[float]) -> str:
 
 def _left(run: ListedRun) -> str | None:
     """Of a run that is running, by the time of its steps; validations and saves between them are not counted."""
-    if run.state != "running" or run.step is None or run.total_steps is None or run.step_seconds is None:
+    if run.state != "running" or run.step is None or run.total_steps is None:
+        return None
+    if run.step_seconds is None or not math.isfinite(run.step_seconds):
         return None
     return duration(run.step_seconds * (run.total_steps - run.step))
 

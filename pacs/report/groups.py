@@ -3,6 +3,7 @@
 A group is drawn as the mean of its runs with a band from the lowest to the highest.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -122,11 +123,9 @@ def _places(run: Run, axis: Axis) -> dict[int, float]:
     if not axis.metric:
         return {step: float(step) for step in run.steps}
     trained = [step for step, row in run.steps.items() if STEP_SECONDS in row] or list(run.steps)[-1:]
-    if lacking := [step for step in trained if axis.metric not in run.steps[step]]:
-        raise UserError(
-            f"{run.path}: step {lacking[0]} has no {axis.metric}: it was trained before that was logged; draw this run "
-            "over steps"
-        )
+    if lacking := [step for step in trained if not math.isfinite(run.steps[step].get(axis.metric, math.nan))]:
+        why = "is no number" if axis.metric in run.steps[lacking[0]] else "was not logged yet"
+        raise UserError(f"{run.path}: step {lacking[0]} has no {axis.metric} (it {why}): draw this run over steps")
     sums = accumulate(row.get(axis.metric, 0.0) for row in run.steps.values())
     return dict(zip(run.steps, sums, strict=True))
 

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +41,9 @@ def read_inputs(folder: Path) -> dict[str, list[str]]:
         run that has not begun, or whose file is damaged.
     """
     inputs = read_json(RunFolder(folder).inputs) or {}
-    return {key: [_digest(files) for _, files in named] for key, named in inputs.items()}
+    with suppress(TypeError, ValueError):
+        return {key: [_digest(files) for _, files in named] for key, named in inputs.items()}
+    return {}
 
 
 def _digest(files: Mapping[str, str]) -> str:

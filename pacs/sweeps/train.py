@@ -81,7 +81,7 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
 def evaluation_problem(folder: Path) -> str | None:
     """Why the evaluation has no results, by what it has printed; None if it was not started."""
     try:
-        lines = folder.with_suffix(".log").read_text(encoding="utf-8").splitlines()
+        lines = folder.with_suffix(".log").read_text(encoding="utf-8", errors="replace").splitlines()
     except FileNotFoundError:
         return None
     said = [line for line in lines if line.startswith("pacs evaluate: ")] or [line for line in lines if line.strip()]

@@ -67,6 +67,13 @@ def test_groups_are_compared_where_all_have_come_to(make_run):
     assert "last third up to 3.12k generated tokens: 0.58 for less, 0.45 for more" in titles["tokens"]
 
 
+def test_what_is_no_number_is_not_added_up(make_run):
+    """The curve would end before that step, though its title would not."""
+    run = make_run(more={TOKENS: lambda step: None if step == 3 else 100.0}, **FEW)
+    with pytest.raises(UserError, match=rf"step 3 has no {TOKENS} \(it is no number\): draw this run over steps"):
+        groups_over("tokens", run)[0].band("critic/score/mean")
+
+
 def test_a_run_that_did_not_log_it_is_drawn_over_steps(make_run, tmp_path, capsys):
     run = make_run(more={TOKENS: constant(5)}, **FEW)
     lines = (run / "metrics.jsonl").read_text().replace(f', "{TOKENS}": 5', "", 1)

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from pacs import cli
-from pacs.runs.state import report_fault, write_state
+from pacs.runs.state import Progress, report_fault, write_progress, write_state
 from tests.runs.states import state_in
 
 
@@ -39,6 +39,16 @@ def test_a_run_elsewhere_shows_where_and_the_age_of_its_progress(make_run, tmp_p
     out = capsys.readouterr().out
     assert "running on node7 (progress 2 h 0 min ago)" in out
     assert "running on node8 (no progress yet)" in out
+
+
+def test_a_time_that_is_no_number_hides_no_run(make_run, tmp_path, capsys):
+    for name, seconds in (("a", float("nan")), ("b", float("inf"))):
+        write_progress(make_run(name, state="running"), Progress(6, 20, "rollouts", step_seconds=seconds))
+    make_run("c", state="running")
+    assert run_command(tmp_path) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[2:]]
+    assert [row[:3] for row in rows] == [[name, "running", "6/20"] for name in "abc"]
+    assert [row[12] for row in rows] == ["–", "–", "2"]  # minutes that are left
 
 
 def test_causes_and_checkpoints_that_were_passed_over_are_below_the_table(make_run, tmp_path, capsys):

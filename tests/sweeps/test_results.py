@@ -22,9 +22,10 @@ from pacs.rewards.configured import RunReward
 from pacs.sweeps.collect import collect
 from pacs.sweeps.definition import Sweep
 from pacs.sweeps.grid import PlannedRun
+from pacs.sweeps.notes import read_inputs
 from pacs.sweeps.render import first_measure, render
 from pacs.sweeps.results import as_text
-from pacs.sweeps.train import Evaluation, check_evaluations, evaluation_folder
+from pacs.sweeps.train import Evaluation, check_evaluations, evaluation_folder, evaluation_problem
 from tests.evaluation.folders import settings_of, write_evaluation
 from tests.sweeps.conftest import MakeRun
 
@@ -166,6 +167,22 @@ def test_an_evaluation_that_failed_is_named(sweep: Sweep, make_run: MakeRun) -> 
     said = "not evaluated: pacs evaluate: --max-tokens 8192: too long"
     assert results["failures"] == [{"run": run.folder.name, "state": "finished", "cause": said}]
     assert f"- beta=1, seed=0: {said}" in render(results)["results.md"].decode()
+
+
+def test_the_log_of_an_evaluation_that_was_killed_may_end_within_a_character(make_run: MakeRun) -> None:
+    log = evaluation_folder(make_run("1", 0)).with_suffix(".log")
+    log.parent.mkdir()
+    log.write_bytes("loading\n 50%|█████".encode()[:-1])
+    assert str(evaluation_problem(log.with_suffix(""))).startswith("not evaluated:  50%|████")
+
+
+@pytest.mark.parametrize(
+    "damaged", ['{"data.train_files": 1}', '{"data.train_files": [["a"]]}', '{"a": null}', "[1]", "{"]
+)
+def test_inputs_that_are_damaged_are_not_recorded(make_run: MakeRun, damaged: str) -> None:
+    folder = make_run("1", 0).folder
+    (folder / "inputs.json").write_text(damaged)
+    assert read_inputs(folder) == {}
 
 
 def test_an_evaluation_is_done_when_it_has_what_is_asked_for(make_run: MakeRun) -> None:
