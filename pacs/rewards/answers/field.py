@@ -86,12 +86,14 @@ class Field:
             if numbers.re(exponent) <= 0:
                 raise NoValue("zero to a power that is not above 0")
             return numbers.mpf(0)
-        if abs(exponent) * abs(numbers.log(abs(base))) > MAX_DIGITS * math.log(10):
+        is_whole = exponent == (integer := int(numbers.re(exponent)))
+        # The angle of a base counts: with a long exponent it goes round as often.
+        if abs(exponent) * abs(numbers.log(abs(base) if is_whole else base)) > MAX_DIGITS * math.log(10):
             raise OverflowError if numbers is mpmath.fp else TooMuch(f"a power of more than {MAX_DIGITS:,} digits")
         negative = numbers.im(base) == 0 and numbers.re(base) < 0
         if negative and numbers.im(root) == 0 and numbers.re(root) % 2 == 1:  # the real root: that of -8 is -2
             return -((-numbers.re(base)) ** exponent)
-        if exponent == (integer := int(numbers.re(exponent))):
+        if is_whole:
             return base**integer
         if negative:
             base = numbers.mpc(base)
@@ -105,7 +107,8 @@ class Field:
             case "abs":
                 return abs(values[0])
             case "floor" | "ceiling":
-                return getattr(numbers, "floor" if name == "floor" else "ceil")(values[0])
+                # In floating point it is a whole number of Python, whose powers have no end.
+                return numbers.convert(getattr(numbers, "floor" if name == "floor" else "ceil")(values[0]))
             case "factorial":
                 return self._gamma(values[0] + 1)
             case "binomial":
