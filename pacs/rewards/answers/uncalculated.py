@@ -6,7 +6,7 @@ are found by their form; an answer may have those that the gold answer has as we
 
 import math
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import combinations
 
@@ -34,7 +34,7 @@ def missing_form(answer: tree.Node, gold: tree.Node) -> frozenset[str]:
     if _is_polynomial(answer) and _is_polynomial(gold):
         if isinstance(gold, tree.Sum) and not _has_brackets(gold) and _has_brackets(answer):
             left.add("brackets")
-        if _is_factored(gold) and not _is_factored(answer):
+        if _is_factored(gold) and _is_multiplied_out(answer, gold):
             left.add("factors")
     elif _has_variable_below(answer) and not _has_variable_below(gold):
         left.add("division by a variable")
@@ -179,6 +179,35 @@ def _is_factored(node: tree.Node) -> bool:
         case tree.Power(base):
             return _varies(base)
     return False
+
+
+def _is_multiplied_out(answer: tree.Node, gold: tree.Node) -> bool:
+    r"""Whether an answer is less of a product than a gold that is factored; \frac{a+b}{2} is \frac12(a+b)."""
+    factors, of_gold = (tuple(_factors(node)) for node in (answer, gold))
+    varying, of_gold_varying = _varying(factors), _varying(of_gold)
+    if _is_factored(of_gold_varying):
+        return not _is_factored(varying)
+    return not _is_factored(tree.Product(factors)) or content_of(varying) > content_of(of_gold_varying)
+
+
+def _factors(node: tree.Node) -> Iterator[tree.Node]:
+    """The factors of a polynomial, with those of what is divided by a number, and the number."""
+    for factor in factors_of(node):
+        match factor:
+            case tree.Quotient(above, below):
+                yield from _factors(above)
+                yield below
+            case tree.Power(tree.Quotient(above, below), exponent):
+                yield tree.Power(above, exponent)
+                yield below
+            case _:
+                yield factor
+
+
+def _varying(factors: Sequence[tree.Node]) -> tree.Node:
+    """The product of the factors with variables."""
+    varying = tuple(factor for factor in factors if variables(factor))
+    return varying[0] if len(varying) == 1 else tree.Product(varying)
 
 
 def _varies(node: tree.Node) -> bool:
