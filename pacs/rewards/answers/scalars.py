@@ -10,7 +10,7 @@ from pacs.rewards.answers.brackets import encloses, first, split_at
 from pacs.rewards.answers.expression import MINUS_ONE, Degrees, Node, Number, Product, Variable, negative, variables
 from pacs.rewards.answers.parse import parse_expression, parse_start
 from pacs.rewards.answers.tokens import Token, joined
-from pacs.rewards.answers.units import is_common_unit, meridiem_of, unit_of
+from pacs.rewards.answers.units import CURRENCIES, is_common_unit, meridiem_of, unit_of
 
 #: Left sides that are a name of the value asked for: points, the length of a segment |AB|, the area of a figure [ABC],
 #: m+n, and the inverse of a function.
@@ -49,9 +49,12 @@ def expression(tokens: list[Token]) -> types.Expression:
     """A number or a formula, with a currency before it, or a unit behind it."""
     sign = [token for token in tokens[:1] if token.text in ("-", "+")]
     unsigned = tokens[len(sign) :]
-    if unsigned and unsigned[0].text in ("\\$", "$"):
-        return types.Expression(parse_expression(sign + unsigned[1:]), "$")
+    currency = CURRENCIES.get(unsigned[0].text) if unsigned else None
+    if currency is not None:
+        tokens = sign + unsigned[1:]
     node, end = parse_start(tokens)
+    if currency is not None:
+        return types.Expression(node, _of_money(currency, tokens[end:]))
     if isinstance(node, Degrees):
         behind = "".join(token.text.strip() for token in tokens[end:])
         parts = _MINUTES.fullmatch(behind)
@@ -68,6 +71,14 @@ def expression(tokens: list[Token]) -> types.Expression:
     if found is None or (variables(node) and not is_common_unit(found)):
         raise Unreadable(f"{tokens[end].text!r} is not expected")
     return types.Expression(node, found)
+
+
+def _of_money(currency: str, behind: list[Token]) -> str:
+    """The unit of an amount: its currency, with what it is paid for, as "per day" behind $12 says."""
+    unit = unit_of(behind) if behind else ""
+    if unit is None or not (unit in ("", currency) or unit[0] == "/"):
+        raise Unreadable("something behind an amount of money")
+    return f"{currency}·{unit}" if unit[:1] == "/" else currency
 
 
 def _temperature(node: Node) -> types.Expression | None:

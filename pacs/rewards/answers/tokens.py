@@ -66,8 +66,9 @@ _DOLLARS = re.compile(r"(?<![\w\\}])\$([^$]*)(?<!\\)\$(?!\w)|\$ *\$")
 #: m_{\\max}, n^{\\prime}, {n \\choose k}.
 _INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
 _PRIMES = re.compile(r"\^ ?(?:\{ ?(?:\\prime ?)+\}|\\prime(?![a-zA-Z]))")
-#: Powers of units, as in \\mathrm{m s^{-1}}.
-_POWERS_OF_UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
+#: Units with powers and dots, as in \\mathrm{m \\cdot s^{-1}}.
+_UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
+_DOT = re.compile(r"\\cdot(?![a-zA-Z])")
 _CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
 #: It is raised by itself: 90\\degree. The letter, raised behind a number, is the sign: 90^{o}.
 _DEGREE = re.compile(r"(\^\s*\{?\s*\\degree)(?![a-zA-Z])|\\degree(?![a-zA-Z])")
@@ -144,7 +145,7 @@ def plain(answer: str) -> str:
     text = _TIMES_TEN.sub(r"\\times ", text)
     text = _PRIMES.sub(lambda found: "'" * found[0].count("\\"), text)
     text = _INDEX_WORD.sub(lambda found: f"_{{\\text{{{found[1] or found[2]}}}}}", text)
-    text = _POWERS_OF_UNITS.sub(lambda found: re.sub(r"\^ ?\{(-?\d)\}", r"^\1", found[0]), text)
+    text = _UNITS.sub(lambda found: _DOT.sub("·", re.sub(r"\^ ?\{(-?\d)\}", r"^\1", found[0])), text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     if "\\log_" in text:
         text = _LOG.sub(r"\\log_{\1}\2", text)

@@ -16,30 +16,36 @@ _UNITS: Final = """
     g gram grams ; kg kilogram kilograms ; lb lbs pound pounds ; oz ounce ounces ; L l liter liters litre litres ;
     mL ml milliliter milliliters millilitre millilitres ; gallon gal gallons ; unit units u
 """
-_SYMBOLS: Final = "A C F H J K N T V W Ω ° kJ kW Hz Pa eV mol"
+_SYMBOLS: Final = "€ £ ¥ ₹ A C F H J K N T V W Ω ° kJ kW Hz Pa eV mol"
 _NAME: Final = {
     **{"°C": "deg C", "°F": "deg F", "mph": "mile·/h", "kph": "km·/h", "kmh": "km·/h"},
     **{word: words[0] for words in map(str.split, _UNITS.split(" ;")) for word in words},
     **{symbol: symbol for symbol in _SYMBOLS.split()},
 }
+#: What may stand before a number, and how it is named behind one.
+CURRENCIES: Final = {"\\$": "$", "$": "$", "€": "€", "£": "£", "\\pounds": "£", "¥": "¥", "₹": "₹"}
 #: With another case they are others: 5 Mm are 5,000 km.
 _OF_ONE_CASE: Final = ("mm", "ml")
 #: What may stand between a number and the right answer in place of a unit: it changes the value, or takes it back.
 _NO_UNITS_LIST: Final = """
-    hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion lakh
-    crore dozen dozens score gross pair pairs couple half halves third thirds quarter quarters fourth fourths
-    fifth fifths tenth tenths hundredth hundredths thousandth thousandths squared cubed factorial percentile
-    times plus minus over divided multiplied and or not no nor but except if unless than less more least most
-    below above about approximately approx around roughly almost nearly between to up mod modulo base is are
-    was be equals equal from of with without wrong incorrect false true maybe perhaps either both one two
-    three four five six seven eight nine ten eleven twelve thirteen twenty thirty forty fifty sixty seventy
-    eighty ninety zero pi sqrt exp log ln negative positive remainder vs versus kilo mega giga milli micro nano tens
-    fold tenfold squares roots root power powers e i infinity inf infinite a an the answer where when for k bn mn
+    hundred hundreds thousand thousands million millions billion billions trillion trillions quadrillion lakh lakhs
+    crore crores dozen dozens score scores gross pair pairs couple half halves third thirds quarter quarters fourth
+    fourths fifth fifths tenth tenths hundredth hundredths thousandth thousandths squared cubed factorial percentile
+    times plus minus over divided multiplied and or not no nor but except if unless than less more least most below
+    above about approximately approx around roughly almost nearly between to up mod modulo base is are was be equals
+    equal from of with without wrong incorrect false true maybe perhaps either both one two three four five six
+    seven eight nine ten eleven twelve thirteen twenty thirty forty fifty sixty seventy eighty ninety zero pi sqrt
+    exp log ln negative remainder vs versus kilo mega giga milli micro nano tens fold tenfold squares roots root
+    power powers e i infinity inf infinite a an the answer where when for k bn mn
 """
 _NO_UNITS: Final = frozenset(_NO_UNITS_LIST.split())
+#: Their ends: sixths, thousandths, but not months and lengths.
+_NO_UNIT: Final = re.compile(
+    r"(?:(?:four|fif|six|ven|eigh|nin|ten|twelf|teen|tie|hundred|thousand|illion)th|illion)s?$|fold$"
+)
 _POWERS: Final = {"squared": "^2", "cubed": "^3"}
-_WORD = re.compile(r"[A-Za-z°%$¢µμΩ]+")
-_PIECE = re.compile(r"\s*([A-Za-z°%$¢µμΩ]+\.?|\^|-?\d+|[/·*().,-])")
+_WORD = re.compile(r"[A-Za-z°%$€£¥₹¢µμΩ]+")
+_PIECE = re.compile(r"\s*([A-Za-z°%$€£¥₹¢µμΩ]+\.?|\^|-?\d+|[/·*().,-])")
 _MERIDIEM: Final = {"am": "am", "a.m.": "am", "a.m": "am", "pm": "pm", "p.m.": "pm", "p.m": "pm"}
 
 
@@ -74,7 +80,7 @@ def is_word_unit(words: str) -> bool:
         return pieces == ["%"]
     return (
         bool(pieces)
-        and not {"\\", "(", "}"} & set(words)
+        and not set("\\({}") & set(words)
         and all(piece.rstrip(".") in _NAME or len(piece) > 3 for piece in pieces)
     )
 
@@ -102,7 +108,7 @@ def _normal(text: str) -> str | None:
             lower = word.lower()
             if "%" in word[1:]:
                 return None
-            if (lower in _NO_UNITS and word not in ("A", "K")) or lower.endswith(("ths", "illion", "illions", "fold")):
+            if (lower in _NO_UNITS and word not in ("A", "K")) or _NO_UNIT.search(lower):
                 return None
             if lower in ("square", "sq", "cubic", "cu"):
                 power_of_next = 2 if lower in ("square", "sq") else 3
