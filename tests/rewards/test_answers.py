@@ -488,6 +488,8 @@ def test_what_looks_alike_is_wrong(answer: str, gold: str) -> None:
         (r"5\text{ dollars per day}", r"\$5\text{ per day}"),
         ("5", r"5\text{ months}"),
         (r"5\text{ N}\cdot\text{m}", r"5\,\mathrm{N\cdot m}"),
+        ("0, 2, -2", r"x=0 \text{ or } x=\pm2"),
+        (r"x=0, x=\pm2", "0, 2, -2"),
         (r"9.8 \mathrm{~kg} \cdot \mathrm{m} / \mathrm{s}^2", r"9.8\text{ kg m/s}^2"),
         ("3", r"x \equiv 3 \pmod 7"),
         ("101", "101_2"),

@@ -135,7 +135,7 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> types.Answer:
     for part, separator in zip(parts, [*filter(signs.separates, outside(tokens)), None], strict=True):
         if part:  # ", and" is one separator
             answer = _single(unwrapped(part))
-            items += answer.items if isinstance(answer, types.Collection) and signs.has_two_signs(part) else [answer]
+            items += _both(answer) if signs.has_two_signs(part) else [answer]
             found.append(next((token.text for token in outside(unwrapped(part)) if token.text in signs.RELATIONS), ""))
             alternatives[-1].append(answer)
         begins = separator is not None and (signs.is_or(separator) or (separator.text == ";" and has_commas))
@@ -148,6 +148,16 @@ def _collection(tokens: list[Token], parts: list[list[Token]]) -> types.Answer:
     if len(named) == len(items) and (several := together(named, alternatives)):
         return several
     return types.Collection(tuple(items), len(alternatives) == 1 and len(items) == len(found))
+
+
+def _both(answer: types.Answer) -> list[types.Answer]:
+    r"""The two answers that \pm and \mp make of one, of the same name: x = \pm 2."""
+    match answer:
+        case types.Collection(items):
+            return list(items)
+        case types.Named(name, types.Collection(items)):
+            return [types.Named(name, item) for item in items]
+    return [answer]
 
 
 def _bracketed(tokens: list[Token]) -> types.Answer | None:
