@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pacs.planning import assumptions as assumed
-from pacs.planning.memory import cache_tokens, engine_weights
+from pacs.planning.memory import cache_bytes_per_token, cache_tokens, engine_weights
 from pacs.planning.partial import Waiting, follow
 from pacs.planning.workload import Workload
 
@@ -98,8 +98,7 @@ def _engine_seconds(
     prompts = work.lengths.prompts[prompt_of_row]
     # Each token reads those before it.
     context = float((responses * prompts + responses * (responses - 1) / 2).sum())
-    cache = shape.kv_bytes_per_token(engine.number_bytes) / engine.tensor_parallel
-    read = (steps * engine_weights(work) + context * cache) / (
+    read = (steps * engine_weights(work) + context * cache_bytes_per_token(work)) / (
         device.bytes_per_second * assumed.MEMORY_EFFICIENCY.value
     )
     flops = device.flops * engine.tensor_parallel

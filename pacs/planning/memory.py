@@ -73,11 +73,15 @@ def cache_bytes(work: Workload) -> float:
     return share - engine_weights(work) - engine_workspace(work) - ASLEEP.value
 
 
+def cache_bytes_per_token(work: Workload) -> float:
+    """A GPU's part of a token's keys and values: vLLM shares their heads, and each GPU has one at least."""
+    shape, engine = work.architecture, work.engine
+    return shape.kv_bytes_per_token(engine.number_bytes) / min(engine.tensor_parallel, shape.num_key_value_heads)
+
+
 def cache_tokens(work: Workload) -> int:
     """Tokens that one engine's cache holds."""
-    shape, engine = work.architecture, work.engine
-    per_token = shape.kv_bytes_per_token(engine.number_bytes) / engine.tensor_parallel
-    return max(0, math.floor(cache_bytes(work) / per_token))
+    return max(0, math.floor(cache_bytes(work) / cache_bytes_per_token(work)))
 
 
 def full_sequences(work: Workload) -> int:

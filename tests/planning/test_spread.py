@@ -13,7 +13,7 @@ from pacs.planning.devices import GPUS, find_device
 from pacs.planning.fixes import find_mends
 from pacs.planning.generation import generation
 from pacs.planning.lengths import Lengths
-from pacs.planning.memory import cache_tokens, full_sequences, phases
+from pacs.planning.memory import cache_bytes, cache_tokens, full_sequences, phases
 from pacs.planning.plan import make_plan
 from pacs.planning.read_config import read_workload
 from pacs.planning.report import run_hours, verdict
@@ -121,6 +121,36 @@ def test_two_gpus_of_an_engine_share_its_work_and_its_cache() -> None:
         )
         host = 2e-3 * FEW.responses.max()
         assert shared.seconds - host == pytest.approx((alone.seconds - host) / 2)
+
+
+#: It has 12 heads, two of keys and values, 28 layers, and 128 numbers a head.
+TWO_HEADS = "actor_rollout_ref.model.path=deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
+
+
+def test_each_gpu_of_an_engine_has_one_head_of_keys_and_values_at_least() -> None:
+    """Of four GPUs each holds and reads as much of the cache as of two (vLLM's `ModelConfig.get_num_kv_heads`)."""
+    four = step_of(TWO_HEADS, f"{ROLLOUT}.tensor_model_parallel_size=4")
+    head = 2 * 28 * 128 * 2
+    assert cache_tokens(four) == cache_bytes(four) // head
+    fast = replace(four, lengths=FEW, ranks=4, device=replace(four.device, flops=1e30))
+    before = [
+        FEW.prompts[row // 4] + token for row, tokens in enumerate(FEW.responses.tolist()) for token in range(tokens)
+    ]
+    read = 1600 * 2 * four.architecture.parameters / 4 + float(np.sum(before)) * head
+    assert generation(fast).seconds == pytest.approx(1600 * 2e-3 + read / (0.6 * 4.8e12))
+
+
+def test_no_engine_is_named_whose_gpus_would_share_a_head() -> None:
+    """Eight GPUs alone have room; 16 heads go into eight parts, and 12 do not."""
+    away = [f"{ACTOR}.fsdp_config.{part}_offload=true" for part in ("param", "optimizer")]
+    work = step_of(TWO_HEADS, *away)
+    tight = replace(work, device=replace(work.device, memory_bytes=4.4e9 / 0.6))
+    more = replace(tight, architecture=replace(tight.architecture, num_attention_heads=16))
+    named = []
+    for each in (tight, more):
+        (phase,) = [phase for phase in phases(each) if phase.name == "generation"]
+        named.append([mend for mend in find_mends(each, phase) if "tensor_model_parallel_size" in mend])
+    assert named == [[], [f"{ROLLOUT}.tensor_model_parallel_size=8"]]
 
 
 def test_an_engine_of_two_gpus_needs_room_for_half_of_its_new_weights() -> None:
