@@ -27,7 +27,10 @@ def calibrated(work: Workload) -> dict[str, float]:
 
 
 def beside(work: Workload, step: MeasuredStep) -> Workload:
-    """The measured step as a workload: on one GPU, its state in bf16 and offloaded, a mini-batch in one piece."""
+    """The measured step as a workload: on one GPU, its state in bf16 and offloaded, a mini-batch in one piece.
+
+    Its times depend on the GPU of `work`, and a little on its engine's buckets and batches; on nothing else of it.
+    """
     rows = step.prompts * step.responses
     tokens = rows * (step.prompt_tokens + step.response_tokens)
     shape = PUBLISHED[step.model]
@@ -46,6 +49,7 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         flash=True,
         micro_batch_tokens=tokens,
         forward_tokens=tokens,
+        adapters=0,
     )
     prompts, responses = np.full(step.prompts, step.prompt_tokens), np.full(rows, step.response_tokens)
     return replace(
@@ -69,9 +73,18 @@ def beside(work: Workload, step: MeasuredStep) -> Workload:
         policy_passes=1,
         strategy="cached",
         engine=replace(
-            work.engine, tensor_parallel=1, memory_share=0.8, number_bytes=2, max_sequences=512, prefix_caching=True
+            work.engine,
+            tensor_parallel=1,
+            memory_share=0.8,
+            number_bytes=2,
+            max_sequences=512,
+            prefix_caching=True,
+            frees_memory=True,
         ),
         save_every=0,
+        judge=None,
+        asked=None,
+        ahead=0,
         engine_gpus=0,
     )
 

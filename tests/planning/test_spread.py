@@ -9,10 +9,12 @@ import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.planning.architecture import PUBLISHED
+from pacs.planning.calibration import beside, calibrated
 from pacs.planning.devices import GPUS, find_device
 from pacs.planning.fixes import find_mends
 from pacs.planning.generation import generation
 from pacs.planning.lengths import Lengths
+from pacs.planning.measured import MEASURED
 from pacs.planning.memory import cache_bytes, cache_tokens, full_sequences, phases
 from pacs.planning.plan import make_plan
 from pacs.planning.read_config import read_workload
@@ -151,6 +153,23 @@ def test_no_engine_is_named_whose_gpus_would_share_a_head() -> None:
         (phase,) = [phase for phase in phases(each) if phase.name == "generation"]
         named.append([mend for mend in find_mends(each, phase) if "tensor_model_parallel_size" in mend])
     assert named == [[], [f"{ROLLOUT}.tensor_model_parallel_size=8"]]
+
+
+def test_what_a_plan_has_and_the_measured_step_had_not_changes_no_rate() -> None:
+    """LoRA, partial rollouts, a critic that writes text, an engine that keeps its memory."""
+    near = step_of("actor_rollout_ref.model.path=Qwen/Qwen3-0.6B")
+    adapters = replace(near, policy=replace(near.policy, adapters=10**7))
+    others = {
+        "adapters": adapters,
+        "ahead": replace(near, ahead=512, max_staleness=3),
+        "judge": replace(near, judge=near, asked=near),
+        "awake": replace(near, engine=replace(near.engine, frees_memory=False)),
+    }
+    for step in MEASURED:
+        rates = seconds(beside(near, step))
+        assert {name: seconds(beside(other, step)) for name, other in others.items()} == dict.fromkeys(others, rates)
+    # Three passes in the place of four: frozen weights have no gradient.
+    assert calibrated(adapters)["update"] == pytest.approx(calibrated(near)["update"] * 3 / 4, rel=0.01)
 
 
 def test_an_engine_of_two_gpus_needs_room_for_half_of_its_new_weights() -> None:
