@@ -32,7 +32,7 @@ class AtBudget:
 
     Attributes:
         accuracy: pass@1.
-        cut: share of samples that are longer.
+        cut: share of samples that are cut off, those among them that the evaluation itself had cut off.
         tokens: of a response in the mean, cut ones with the budget.
         difference: pass@1 less that of the first evaluation, by the same draws of problems; None of the first.
     """
@@ -52,7 +52,7 @@ def budget_curves(folders: dict[str, Path], budgets: Sequence[int], tokenizer: P
 
     Args:
         folders: of the evaluations, by their labels.
-        budgets: tokens of a response, ascending; each at most the largest `--max-tokens` of the evaluations.
+        budgets: tokens of a response, ascending; each at most the smallest `--max-tokens` of the evaluations.
         tokenizer: of all models; None: each evaluation's model has it.
 
     Raises:
@@ -85,10 +85,11 @@ def _of_task(
             verifiers = read_settings(folders[label]).verifiers
             right = rights(some, budget, cuts[label], f"{label}, {task}, {budget:,} tokens", verifiers)
             values = np.array([right[problem] for problem in order])
-            lengths = np.array([g.sample.tokens for samples in some.samples.values() for g in samples])
+            drawn = [graded.sample for samples in some.samples.values() for graded in samples]
+            lengths, truncated = np.array([[sample.tokens, sample.truncated] for sample in drawn]).T
             found[label][budget] = AtBudget(
                 accuracy=estimate(values),
-                cut=float((lengths > budget).mean()),
+                cut=float(((lengths > budget) | (truncated > 0)).mean()),
                 tokens=float(np.minimum(lengths, budget).mean()),
                 difference=None if first is None else estimate(values - first),
             )

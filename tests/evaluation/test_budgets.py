@@ -117,6 +117,25 @@ def test_a_budget_that_ends_within_the_reasoning_leaves_no_answer(tokenizer: Pat
     assert within(sample, 15, cut).truncated
 
 
+def test_what_the_evaluation_itself_cut_off_is_cut_at_its_own_limit_too(tmp_path: Path, tokenizer: Path) -> None:
+    """One of four samples ran into --max-tokens: with that budget it is cut as it is with a smaller one."""
+    model = replace(MODEL, folder=str(tokenizer))
+    settings = settings_of(model=model, sampling=Sampling(max_tokens=LIMIT))
+    write_problems(tmp_path, TASK, problems())
+    settings.write(tmp_path)
+    store = Store(tmp_path, TASK, model.prefix)
+    for problem in problems():
+        for index in range(4):
+            long = index == 3
+            sample = Sample(problem.id, index, 0, "1+" * (LIMIT // 2 if long else 4), LIMIT if long else 9, long)
+            store.add(sample)
+            store.add_grade(grade(problem, sample, settings.verifiers))
+    store.close()
+    found = budget_curves({"one": tmp_path}, [16, LIMIT])[TASK]["one"]
+    assert [found[budget].cut for budget in (16, LIMIT)] == [0.25, 0.25]
+    assert [found[budget].tokens for budget in (16, LIMIT)] == [(16 + 3 * 9) / 4, (LIMIT + 3 * 9) / 4]
+
+
 def run(*words: Any) -> int:
     return cli.main(["evaluate", "budgets", *map(str, words)])
 
