@@ -95,7 +95,7 @@ def _run(
     planned: PlannedRun, refused: str | None, evaluation: Mapping[str, Any], mean: tuple[str, Sequence[str]]
 ) -> dict[str, Any]:
     if planned.elsewhere is not None:
-        return dict(planned.elsewhere)
+        return planned.elsewhere | {"measures": measures.of_run_elsewhere(planned.elsewhere, mean)}
     listed = next(iter(list_runs([planned.folder])), None) if planned.folder.is_dir() else None
     state, cause = (listed.state, listed.cause) if listed else ("not started", None)
     if planned.is_finished:

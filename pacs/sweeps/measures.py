@@ -9,6 +9,8 @@ from pacs.report.validation import smallest_and_largest
 
 SEEDS = "95% interval of the mean over seeds (Student's t, n - 1 degrees of freedom)"
 PROBLEMS = "95% interval over problems (bootstrap of the one run's evaluation); it says nothing of other seeds"
+#: What the mean over tasks is called, before the tasks where runs do not have the same.
+MEAN = "mean pass@1"
 #: What the kinds of interval are, for results.json.
 KINDS = {"seeds": SEEDS, "problems": PROBLEMS}
 
@@ -50,7 +52,24 @@ def mean_of(evaluations: Sequence[Mapping[str, Any]]) -> tuple[str, list[str]]:
     evaluated = [evaluation for evaluation in evaluations if evaluation]
     tasks = [task for task in (evaluated[0] if evaluated else ()) if all(task in each for each in evaluated)]
     alike = all(len(each) == len(tasks) for each in evaluated)
-    return "mean pass@1" if alike else f"mean pass@1 of {', '.join(tasks)}", tasks
+    return MEAN if alike else f"{MEAN} of {', '.join(tasks)}", tasks
+
+
+def over_tasks(
+    evaluation: Mapping[str, Mapping[str, Any]], mean: tuple[str, Sequence[str]]
+) -> dict[str, dict[str, float | None]]:
+    """The mean over tasks of one run, if it has all of several; arguments as of `of_run`."""
+    name, common = mean
+    together = [evaluation[task] for task in common if task in evaluation]
+    if len(together) < 2 or not all("pass@1" in at for at in together):
+        return {}
+    return {name: _plain(fmean(at["pass@1"]["mean"] for at in together))}
+
+
+def of_run_elsewhere(run: Mapping[str, Any], mean: tuple[str, Sequence[str]]) -> dict[str, dict[str, float | None]]:
+    """The measures of a run as another results.json has it, but its mean over tasks by `mean_of` of all runs here."""
+    own = {name: value for name, value in run["measures"].items() if name.split(" of ")[0] != MEAN}
+    return over_tasks({task: about.get("pass_at", {}) for task, about in run["evaluation"].items()}, mean) | own
 
 
 def of_run(
@@ -70,11 +89,7 @@ def of_run(
     Returns:
         What matters most first. Of several k the smallest and the largest.
     """
-    measures: dict[str, dict[str, float | None]] = {}
-    name, common = mean
-    together = [evaluation[task] for task in common if task in evaluation]
-    if len(together) > 1 and all("pass@1" in at for at in together):
-        measures[name] = _plain(fmean(at["pass@1"]["mean"] for at in together))
+    measures = over_tasks(evaluation, mean)
     for task, at in evaluation.items():
         measures |= {f"{task} {k}": dict(at[k]) for k in smallest_and_largest(at)}
     for source, values in validation.items():

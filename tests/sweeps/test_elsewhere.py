@@ -2,8 +2,9 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from omegaconf import OmegaConf
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.base.run_folder import RunFolder
+from pacs.evaluation.results import write_results
+from pacs.evaluation.summary import summarize
 from pacs.evaluation.tasks import Task
 from pacs.integration.launch.input_hashes import write_inputs
 from pacs.sweeps.check import take_results
@@ -20,6 +23,9 @@ from pacs.sweeps.definition import Sweep, read_sweep
 from pacs.sweeps.grid import PlannedRun, plan_runs
 from pacs.sweeps.results import as_text
 from pacs.sweeps.table import results_page
+from pacs.sweeps.train import evaluation_folder
+from tests.evaluation.folders import settings_of
+from tests.evaluation.grading import task_of
 from tests.sweeps.conftest import MakeRun
 
 
@@ -47,6 +53,29 @@ def test_two_halves_give_the_results_of_the_whole(sweep: Sweep, make_run: MakeRu
     assert found["settings"][0]["measures"]["a/b pass@1, validation"]["n"] == 3
     for there, here in zip(whole["runs"], found["runs"], strict=True):
         assert {**here, "folder": None} == {**there, "folder": None}
+
+
+def test_means_over_tasks_are_over_the_same_tasks_in_all_parts(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    """Two machines evaluated a seed each, the second on one task more: each file says "mean pass@1" of its own."""
+    runs = [make_run("1", seed) for seed in range(2)]
+    rights = {"one": 9, "two": 1, "three": 8}
+    planned, files = [moved(run, tmp_path / "here") for run in runs], []
+    for run, tasks in zip(runs, (("one", "two"), ("one", "two", "three")), strict=True):
+        folder = evaluation_folder(run)
+        folder.mkdir(parents=True)
+        graded = [summarize(task_of(task, {"problem": rights[task]}, 10), [1]) for task in tasks]
+        write_results(folder, asdict(settings_of()), graded)
+        results = results_of(sweep, [run])
+        mean = results["settings"][0]["measures"]["mean pass@1"]["mean"]
+        assert mean == pytest.approx(fmean(rights[task] / 10 for task in tasks))
+        files.append(tmp_path / f"{run.folder.name}.json")
+        files[-1].write_text(as_text(results))
+    take_results(planned, files, [])
+    measured = results_of(sweep, planned)["settings"][0]["measures"]
+    assert {name: (value["n"], value["mean"]) for name, value in measured.items() if name.startswith("mean")} == {
+        "mean pass@1 of one, two": (2, pytest.approx(0.5))
+    }
+    assert measured["three pass@1"]["n"] == 1
 
 
 def holds(run: PlannedRun, weights: str) -> None:
