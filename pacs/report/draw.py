@@ -82,8 +82,10 @@ def _draw_band(axes: Axes, group: Group, curve: Curve, band: Band, colour: str) 
         steps = tuple(step for step in band.steps if step in below and step in above)
         low, high = (tuple(edge[step] for step in steps) for edge in (below, above))
     if curve.spread or len(group.runs) > 1:
-        places = [group.places[step] for step in steps]
-        axes.fill_between(places, low, high, color=colour, alpha=style.BAND_ALPHA, linewidth=0)
+        places = dict(zip(band.steps, band.places, strict=True))
+        axes.fill_between(
+            [places[step] for step in steps], low, high, color=colour, alpha=style.BAND_ALPHA, linewidth=0
+        )
 
 
 def _band(group: Group, curve: Curve) -> Band:

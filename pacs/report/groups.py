@@ -65,7 +65,7 @@ AXES = {
 class Band(NamedTuple):
     """A metric of a group over the steps, ascending: mean, lowest and highest of so many of its runs.
 
-    `places` are those of the steps on the `axis`.
+    `places` are those of the steps on the `axis`, ascending too.
     """
 
     steps: tuple[int, ...]
@@ -86,23 +86,31 @@ class Group:
     axis: Axis = AXES["steps"]
 
     @cached_property
-    def places(self) -> dict[int, float]:
-        """Step -> its place on the axis: the mean over the runs that have it, ascending.
+    def places_of_runs(self) -> list[dict[int, float]]:
+        """Of each run: step -> its place on the axis, ascending.
 
         Raises:
             UserError: a step of a run lacks what is added up.
         """
-        found = [_places(run, self.axis) for run in self.runs]
+        return [_places(run, self.axis) for run in self.runs]
+
+    @cached_property
+    def places(self) -> dict[int, float]:
+        """Step -> the mean of its places in the runs that have it; raises as `places_of_runs`."""
+        found = self.places_of_runs
         steps = sorted({step for places in found for step in places})
         return {step: fmean(places[step] for places in found if step in places) for step in steps}
 
     def band(self, *keys: str) -> Band:
-        """One metric, or the mean of several, at the steps that every run has which logs it at all."""
-        found = [series for series in (_mean_of(run, keys) for run in self.runs) if series]
-        steps = sorted(set.intersection(*(set(series) for series in found))) if found else []
-        columns = [[series[step] for series in found] for step in steps]
+        """One metric, or the mean of several, at the steps that every run has which logs it at all, and where these
+        runs have them in the mean."""
+        of_runs = zip(self.places_of_runs, (_mean_of(run, keys) for run in self.runs), strict=True)
+        found = [(places, series) for places, series in of_runs if series]
+        steps = sorted(set.intersection(*(set(series) for _, series in found))) if found else []
+        columns = [[series[step] for _, series in found] for step in steps]
         mean, low, high = (tuple(reduce(column) for column in columns) for reduce in (fmean, min, max))
-        return Band(tuple(steps), mean, low, high, len(found), tuple(self.places[step] for step in steps), self.axis)
+        at = tuple(fmean(places[step] for places, _ in found) for step in steps)
+        return Band(tuple(steps), mean, low, high, len(found), at, self.axis)
 
     def keys(self, pattern: str = "*") -> list[str]:
         """The metrics that match a glob and have a value in some run, sorted."""

@@ -9,7 +9,7 @@ from pacs.report import read_runs
 from pacs.report.figures import title_of
 from pacs.report.findings import amount
 from pacs.report.groups import AXES, group_runs
-from tests.report.drawn import NAMED, axes_of, bands_of, constant, lines_of, resets_of
+from tests.report.drawn import NAMED, OF_SOME, axes_of, bands_of, constant, lines_of, resets_of
 from tests.report.test_report_command import FEW, run_command
 
 TOKENS = "pacs/response_tokens/generated_sum"
@@ -51,6 +51,19 @@ def test_seeds_are_drawn_at_their_mean(make_run):
     runs = [make_run(f"s-seed{i}", more={TOKENS: constant(n)}, config=config.format(i)) for i, n in enumerate((1, 3))]
     (line,) = lines_of(axes_of("pass_rate", groups_over("tokens", *runs, each=False)))
     assert list(line.get_xdata()) == [2, 4, 6, 8, 10, 12]
+
+
+def test_what_one_seed_alone_has_is_drawn_at_its_own_places(make_run):
+    """The other seed ended early, and generated three times as much a step."""
+    ranks = {key: OF_SOME[key] for key in OF_SOME if "effective_rank" in key}
+    every = "data: {{seed: {}}}\nmethod: {{metrics: {{effective_rank_every: {}}}}}\n"
+    long = make_run("s-seed0", config=every.format(0, 1), more={TOKENS: constant(100), **ranks})
+    short = make_run("s-seed1", config=every.format(1, "null"), more={TOKENS: constant(300)}, steps=3)
+    (group,) = groups_over("tokens", long, short, each=False)
+    (line, _) = lines_of(axes_of("effective_rank", [group]))
+    assert list(line.get_xdata()) == [100, 200, 300, 400, 500, 600]
+    (both,) = lines_of(axes_of("pass_rate", [group]))
+    assert list(both.get_xdata()) == [200, 400, 600]
 
 
 def test_an_area_is_as_wide_as_its_step_adds(make_run):
