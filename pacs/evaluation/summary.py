@@ -44,20 +44,21 @@ def _answer(predicted: str) -> object:
         return text
 
 
-def maj_at_k(right: int, wrong: list[int], n: int, k: int) -> float:
+def maj_at_k(right: int, wrong: list[int], n: int, k: int, place: int = 0) -> float:
     """Probability that the majority of k of n samples, drawn without replacement, is the right answer.
 
     The vote is that of self-consistency (Wang et al. 2022, arXiv 2203.11171): the answer with the most votes wins, and
     of t answers with equally many each wins with probability 1/t; without a vote there is no right answer. It is the
-    mean over `DRAWS` draws of k samples, the same ones whenever the counts are the same; maj@1 (the share of right
-    samples) and maj@n (the vote of all) are exact. A problem's value is off by 0.01 or so, the mean over 100 problems
-    by 0.001, a thirtieth of its standard error over problems.
+    mean over `DRAWS` draws of k samples, the same ones whenever counts and place are the same; maj@1 (the share of
+    right samples) and maj@n (the vote of all) are exact. A problem's value is off by 0.01 or so, the mean over 100
+    problems by 0.001, a thirtieth of its standard error over problems.
 
     Args:
         right: samples with the right answer.
         wrong: samples with each of the wrong answers.
         n: samples of the problem; those that are in neither have no answer.
         k: how many are drawn.
+        place: of the problem in its task: problems with the same counts are not off together.
 
     Raises:
         ValueError: unless 1 <= k <= n, and n has room for the votes.
@@ -72,7 +73,7 @@ def maj_at_k(right: int, wrong: list[int], n: int, k: int) -> float:
         return right / n
     if k == n:
         return (right >= max(wrong, default=0)) / (1 + wrong.count(right))
-    generator = np.random.default_rng([n, k, right, *wrong])
+    generator = np.random.default_rng([n, k, place, right, *wrong])
     counts = [right, *wrong, n - right - sum(wrong)]
     votes = generator.multivariate_hypergeometric(counts, k, size=DRAWS, method="marginals")[:, :-1]
     winners = votes == votes.max(axis=1, keepdims=True)
@@ -190,7 +191,7 @@ def _maj_at_ks(task: GradedTask, ks: Sequence[int]) -> dict[int, Estimate]:
     if any(problem.extra_info.get("verifier") == NO_MAJORITY for problem in task.problems):
         return {}
     polls = [(*votes(task.samples[problem.id]), len(task.samples[problem.id])) for problem in task.problems]
-    return {k: estimate([maj_at_k(right, wrong, n, k) for right, wrong, n in polls]) for k in ks}
+    return {k: estimate([maj_at_k(*poll, k, place) for place, poll in enumerate(polls)]) for k in ks}
 
 
 def _count(problem: Problem, samples: Sequence[Graded]) -> ProblemCount:

@@ -10,8 +10,8 @@ from statistics import fmean
 
 import pytest
 
-from pacs.evaluation.summary import DRAWS, maj_at_k, votes
-from tests.evaluation.grading import graded
+from pacs.evaluation.summary import DRAWS, maj_at_k, summarize, votes
+from tests.evaluation.grading import graded, task_of
 
 
 def by_voting(answers: list[str]) -> float:
@@ -68,6 +68,15 @@ def test_equals_counting_of_all_votes(right: int, wrong: list[int], n: int, k: i
 
 def test_the_same_counts_have_the_same_value() -> None:
     assert maj_at_k(40, [30, 20], 128, 64) == maj_at_k(40, [30, 20], 128, 64)
+
+
+def test_a_hundred_problems_of_the_same_counts_are_not_off_together() -> None:
+    """Of nine samples four are right, and the wrong answers have three and two votes; k is 3."""
+    answers = ["right"] * 4 + ["a"] * 3 + ["b"] * 2
+    expected = fmean(by_voting(list(subset)) for subset in combinations(answers, 3))
+    task = task_of("sums", {str(number): 4 for number in range(100)}, 9)
+    assert votes(task.samples["0"]) == (4, [3, 2])
+    assert summarize(task, [3]).maj_at[3].mean == pytest.approx(expected, abs=4 * 0.5 / (100 * DRAWS) ** 0.5)
 
 
 def test_ends() -> None:
