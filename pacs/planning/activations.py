@@ -92,11 +92,13 @@ def forward_activations(shape: Architecture, model: Trained, tokens: int, row_to
 def head_bytes(shape: Architecture, model: Trained, tokens: int, *, gradient: bool) -> float:
     """Logits and what is made of them.
 
-    Fused: a chunk's copies, and for the gradient two of the head's size (V H s): the sum, and the chunk's part.
+    Fused: a chunk's copies, and for the gradient two of the head's size (V H s): the sum, and the chunk's part, which
+    alone verl also has of a frozen head.
     """
     if model.vocabulary == 1:
         return 4 * tokens
     if model.fused:
         chunk = FUSED_COPIES * 4 * min(FUSED_TOKENS, tokens) * model.vocabulary
-        return chunk + (2 * model.compute_bytes * shape.embedding_parameters if gradient else 0)
+        heads = (1 if model.adapters else 2) if gradient else 0
+        return chunk + heads * model.compute_bytes * shape.embedding_parameters
     return LOGIT_BYTES[model.compute_bytes] * tokens * model.vocabulary

@@ -124,14 +124,15 @@ def _others(work: Workload, *, awake: bool = False) -> dict[str, float]:
 
 def gathered(work: Workload, model: Trained, *, gradient: bool) -> float:
     """What FSDP2 has whole at a time, in the numbers of the pass: embedding and head, a layer, and the next one, which
-    is fetched ahead; with a gradient also the layer's, and its copy in float32 that is summed over the ranks. Nothing
-    where a rank has all of it, in these numbers."""
+    is fetched ahead; with a gradient also the layer's (of LoRA its adapters'), and its copy in float32 that is summed
+    over the ranks. Nothing where a rank has all of it, in these numbers."""
     if model.shards == 1 and model.weight_bytes == model.compute_bytes:
         return 0
     shape, s = work.architecture, model.compute_bytes
     heads = 1 if shape.tie_word_embeddings or model.vocabulary == 1 else 2
     weights = s * (heads * shape.embedding_parameters + 2 * shape.layer_parameters)
-    return weights + ((s + 4) * shape.layer_parameters if gradient else 0)
+    learned = model.adapters / shape.num_hidden_layers if model.adapters else shape.layer_parameters
+    return weights + ((s + 4) * learned if gradient else 0)
 
 
 def _pass_parts(work: Workload, model: Trained, activations: Activations, *, gradient: bool) -> dict[str, float]:

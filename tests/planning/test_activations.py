@@ -5,8 +5,9 @@ import dataclasses
 import pytest
 import torch
 from transformers import AutoModelForCausalLM
+from verl.utils.experimental.torch_functional import FusedLinearForPPO
 
-from pacs.planning.activations import layer_bytes_per_token, mask_bytes
+from pacs.planning.activations import head_bytes, layer_bytes_per_token, mask_bytes
 from pacs.planning.architecture import Architecture
 from pacs.verl_keys.workload import Trained
 from tests.planning.test_architecture import qwen3
@@ -67,3 +68,30 @@ def test_a_layer_keeps_what_is_counted(
     mask = mask_bytes(shape, model, tokens, row_tokens, 3) - mask_bytes(shape, model, tokens, row_tokens, 0)
     counted = 3 * tokens * layer_bytes_per_token(shape, model) + mask
     assert three_layers == pytest.approx(counted, rel=0.05)
+
+
+def backward_peak(*, frozen: bool, hidden: int, vocabulary: int, tokens: int) -> int:
+    """Bytes that the backward pass of verl's fused log-probabilities takes at once."""
+    torch.manual_seed(0)
+    states = torch.randn(1, tokens, hidden, requires_grad=True)
+    head = torch.randn(vocabulary, hidden, requires_grad=not frozen)
+    log_probs, _ = FusedLinearForPPO()(states, head, torch.zeros(1, tokens, dtype=torch.long))
+    loss = log_probs.sum()
+    with torch.profiler.profile(profile_memory=True) as profile:
+        loss.backward()
+    level = peak = 0
+    for event in sorted(profile.profiler.kineto_results.events(), key=lambda event: event.start_ns()):
+        if event.name() == "[memory]":
+            level += event.nbytes()
+            peak = max(peak, level)
+    return peak
+
+
+def test_a_frozen_head_has_one_gradient_less() -> None:
+    """Of LoRA: no sum over the chunks; verl calculates each chunk's part all the same."""
+    shape = Architecture(64, 96, 2, 4, 2, 16, 4096, tie_word_embeddings=False)
+    sizes = {"hidden": 64, "vocabulary": 4096, "tokens": 1024}
+    saved = backward_peak(frozen=False, **sizes) - backward_peak(frozen=True, **sizes)
+    model = dataclasses.replace(MODEL, fused=True, vocabulary=4096)
+    whole, lora = (head_bytes(shape, dataclasses.replace(model, adapters=n), 1024, gradient=True) for n in (0, 8))
+    assert whole - lora == pytest.approx(saved, rel=0.01)
