@@ -6,6 +6,7 @@ import json
 import mmap
 import os
 import tempfile
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
@@ -67,7 +68,8 @@ def write_atomically(file: Path, content: str | bytes, *, private: bool = False)
     Raises:
         OSError: If it cannot be written; the old content stays, and nothing is left beside it.
     """
-    aside = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    # Two threads of a process, as the trainer's and its monitor's, may write the same file at once.
+    aside = file.with_name(f".{file.name}.{threading.get_native_id()}.tmp")
     try:
         private_opener = partial(os.open, mode=0o600) if private else None
         with open(aside, "wb", opener=private_opener) as stream:

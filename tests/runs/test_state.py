@@ -3,6 +3,7 @@ import multiprocessing
 import os
 import resource
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
@@ -106,6 +107,20 @@ def test_a_reader_sees_one_content_or_the_other(tmp_path):
         writer.join()
     assert {len(text) for text in seen} == {100_000}
     assert all(len(set(text)) == 1 for text in seen)
+
+
+def test_threads_that_write_the_same_file_do_not_take_it_from_each_other(tmp_path):
+    """The trainer and its monitor both write progress.json."""
+    file = tmp_path / "file"
+
+    def write(digit: str) -> None:
+        for size in range(1, 50):
+            write_atomically(file, digit * size)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, "0123"))
+    assert len(set(file.read_text())) == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
 def test_what_cannot_be_written_leaves_the_old_content_and_nothing_beside_it(tmp_path):
