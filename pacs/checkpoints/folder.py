@@ -12,6 +12,7 @@ file with its size and its digest, so that a damaged one is found before a run i
 """
 
 import json
+import os
 import re
 import shutil
 import tempfile
@@ -60,20 +61,25 @@ def step_folder(checkpoints: Path, step: int) -> Path:
 def publish(aside: Path, folder: Path) -> None:
     """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    replaced = _set_aside(folder, aside.parent) if folder.exists() else None
+    replaced = _set_aside(folder, aside.parent) if os.path.lexists(folder) else None
     aside.rename(folder)
     if replaced is not None:
         shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _set_aside(folder: Path, saving: Path) -> Path:
-    """Rename a folder that is to be deleted, so that a delete that is cut off leaves no half of a checkpoint.
+    """Move a folder that is to be deleted into a new one: a delete that is cut off leaves no half of a checkpoint.
 
-    What a file system does not delete now (NFS, while it is open elsewhere) goes with a later save's. The name is a new
-    one: what is left of a folder of the same step is not in its way.
+    What a file system does not delete now (NFS, while it is open elsewhere) goes with a later save's. Of a link to a
+    folder elsewhere the link alone is moved.
+
+    Returns:
+        The new folder.
     """
     saving.mkdir(exist_ok=True)
-    return folder.rename(tempfile.mkdtemp(prefix=f"old-{folder.name}-", dir=saving))
+    new = Path(tempfile.mkdtemp(prefix="old-", dir=saving))
+    folder.rename(new / folder.name)
+    return new
 
 
 def read_checkpoint(folder: Path, *, content: bool = True) -> Checkpoint:

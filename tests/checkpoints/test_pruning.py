@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.checkpoints.folder import REFERENCES, prune
+from pacs.checkpoints.folder import REFERENCES, SAVING, prune, read_checkpoint
 from tests.checkpoints.test_checkpoints import save, save_reference
 
 
@@ -43,3 +43,21 @@ def test_a_damaged_one_does_not_take_the_place_of_what_was_just_saved(keep: int,
     save(tmp_path, 30)
     prune(tmp_path, keep=keep)
     assert numbers(tmp_path) == ({30, 40, 60} if keep == 1 else {20, 30, 40, 60})
+
+
+def test_of_a_link_to_an_old_one_the_link_alone_goes(tmp_path: Path) -> None:
+    """Somebody has moved it to another disk, and left a link."""
+    checkpoints, archive = tmp_path / "checkpoints", tmp_path / "archive"
+    for step in (20, 40):
+        save(checkpoints, step)
+    (checkpoints / "global_step_20").rename(archive)
+    (checkpoints / "global_step_20").symlink_to(archive)
+    assert prune(checkpoints, keep=1) == [checkpoints / "global_step_20"]
+    assert numbers(checkpoints) == {40}
+    assert (archive / "actor" / "model.pt").read_text() == "weights of step 20"
+    assert list((checkpoints / SAVING).iterdir()) == []
+
+
+def test_one_is_saved_in_the_place_of_a_link_to_nothing(tmp_path: Path) -> None:
+    (tmp_path / "global_step_20").symlink_to(tmp_path / "away")
+    assert read_checkpoint(save(tmp_path, 20)).step == 20
