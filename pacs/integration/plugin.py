@@ -13,8 +13,9 @@ from pacs.runs import signals, stacks
 
 PlatformRegistry.register(platform="cpu")(CpuPlatform)
 
-stacks.register()
-if ray.is_initialized():  # a worker of Ray's: verl is imported before the driver starts Ray
+# Only in a worker of Ray's: the driver imports verl before Ray is up, and before the run's folder is sure to be there.
+if ray.is_initialized():
+    stacks.register()
     signals.ignore()
     note_failures()
 registry.install_for_verl(cpu=is_cpu_selected())

@@ -11,6 +11,7 @@ import ray
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.main_ppo import run_ppo
 
+import pacs.integration.plugin  # noqa: F401 (verl hides its errors)
 from pacs.base.collecting import collect_rarely
 from pacs.base.redaction import is_secret, redact
 from pacs.base.run_folder import RunFolder
