@@ -88,7 +88,13 @@ def _take_part(meeting: Rendezvous, train: Sequence[str], join_seconds: float) -
 
 
 def _exit(number: int, frame: FrameType | None) -> NoReturn:
+    for other in SIGNALS:  # a service manager sends two at once: the second is not to cut off what follows
+        signal.signal(other, _ignored)
     sys.exit(128 + number)
+
+
+def _ignored(number: int, frame: FrameType | None) -> None:
+    """Not SIG_IGN, of which Python complains where the signal has already come."""
 
 
 def _clear_up(meeting: Rendezvous, ray: RayNode, status: int) -> None:
