@@ -58,8 +58,16 @@ def step_folder(checkpoints: Path, step: int) -> Path:
     return checkpoints / f"global_step_{step}"
 
 
-def publish(aside: Path, folder: Path) -> None:
-    """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes."""
+def publish(aside: Path, folder: Path, reference: str | None = None) -> None:
+    """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes.
+
+    Args:
+        aside: the folder, below `.saving/`.
+        folder: its place.
+        reference: that the checkpoint names; if it lies beside `aside`, it is put in its place first.
+    """
+    if reference is not None and (aside.parent / reference).is_dir():
+        publish(aside.parent / reference, folder.parent / REFERENCES / reference)
     folder.parent.mkdir(parents=True, exist_ok=True)
     replaced = _set_aside(folder, aside.parent) if os.path.lexists(folder) else None
     aside.rename(folder)

@@ -79,8 +79,7 @@ class ReferenceCheckpoints:
             aside = self.folder / checkpoints.SAVING / name
             aside.mkdir(parents=True)
             workers.save_reference(str(aside))
-            seal_checked(aside, workers, step=step)
-            checkpoints.publish(aside, self.folder / checkpoints.REFERENCES / name)
+            seal_checked(aside, workers, step=step)  # and published with the checkpoint
             self.stored = name
         return self.stored
 
@@ -160,7 +159,7 @@ class Saving:
             raise
         self.check_own()
         place = step_folder(self.folder, step)
-        checkpoints.publish(folder, place)
+        checkpoints.publish(folder, place, reference)
         write_atomically(self.folder / checkpoints.LATEST, str(step))
         checkpoints.prune(self.folder, keep=trainer.config.trainer.max_actor_ckpt_to_keep)
         self.saved_step = step

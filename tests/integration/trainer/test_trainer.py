@@ -157,7 +157,7 @@ class SavedRun:
         aside.mkdir(parents=True)
         reference = self.references.save(aside, self.schedule, self.workers)
         checkpoints.seal(aside, step=step, ranks=1, reference=reference)
-        checkpoints.publish(aside, checkpoints.step_folder(self.folder, step))
+        checkpoints.publish(aside, checkpoints.step_folder(self.folder, step), reference)
         return checkpoints.read_checkpoint(checkpoints.step_folder(self.folder, step))
 
     def go_on(self, checkpoint: checkpoints.Checkpoint, reset_every: int = 2) -> "SavedRun":
@@ -211,6 +211,17 @@ def test_a_resumed_run_does_not_store_its_reference_again(tmp_path: Path) -> Non
     stored = elsewhere.step(2).reference
     assert stored is not None
     assert stored.is_relative_to(tmp_path / "branch")
+
+
+def test_a_save_that_is_cut_off_leaves_no_reference(tmp_path: Path) -> None:
+    """Another would be left by each further try, as large as the model."""
+    run = SavedRun(tmp_path)
+    run.schedule.after_updates(1, saturated=0.0, log_ratio=0.0)
+    aside = checkpoints.step_folder(tmp_path / checkpoints.SAVING, 1)
+    aside.mkdir(parents=True)
+    assert run.references.save(aside, run.schedule, run.workers) is not None
+    checkpoints.clear_unfinished(tmp_path)
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_rows_of_a_jagged_tensor_are_summed() -> None:
