@@ -105,12 +105,12 @@ def verified(folder: Path, content: bool) -> dict[str, Any]:
         BrokenCheckpoint: If it is not so.
     """
     about = read_marker(folder)
-    for name, size in about["files"].items():
-        found = _size(folder / name)
-        if found != size:
-            what = "is missing" if found is None else f"has {found:,} bytes instead of {size:,}"
-            raise BrokenCheckpoint(f"{folder}: {name} {what}")
     try:
+        for name, size in about["files"].items():
+            found = _size(folder / name)
+            if found != size:
+                what = "is missing" if found is None else f"has {found:,} bytes instead of {size:,}"
+                raise BrokenCheckpoint(f"{folder}: {name} {what}")
         if (folder / DAMAGED).exists():
             noted = " ".join((folder / DAMAGED).read_text(encoding="utf-8", errors="replace").split())
             raise BrokenCheckpoint(f"{folder}: {noted} (once that is mended, remove {DAMAGED})")

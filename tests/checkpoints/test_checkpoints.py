@@ -23,6 +23,7 @@ from pacs.checkpoints.folder import (
     seal,
     step_folder,
 )
+from tests.checkpoints.signing import change_marker
 
 
 def save(checkpoints: Path, step: int, *, reference: str | None = None, content: str | None = None) -> Path:
@@ -85,6 +86,7 @@ def test_a_folder_may_be_sealed_again_with_what_was_added(tmp_path):
         (lambda c: (c / MARKER).write_text("[]"), "not readable"),
         (lambda c: (c / MARKER).write_text('{"step": 5, "ranks": 1, "reference": null, "files": [1]}'), "not readable"),
         (lambda c: (c / MARKER).write_bytes(b"\xff\xfe"), "not readable"),
+        (lambda c: change_marker(c / MARKER, files={"x" * 300: 1}), "not readable ([Errno 36] File name too long"),
         (lambda c: (c.parent / REFERENCES / "step_0-aa" / "rank_0.pt").write_text("the"), "has 3 bytes instead of 13"),
         (lambda c: (c.parent / REFERENCES / "step_0-aa" / MARKER).unlink(), f"step_0-aa: no {MARKER}"),
         (lambda c: (c.parent / REFERENCES / "step_0-aa").rename(c.parent / "elsewhere"), "its reference, "),
@@ -162,7 +164,7 @@ def test_what_the_file_system_does_not_delete_now_stops_no_save(tmp_path, delete
             mounted.append(point.stat().st_dev)
             delete(tmp_path)
             assert newest_checkpoint(tmp_path)[0].step == 2
-        left = [point for point in (tmp_path / SAVING).glob("*/open") if point.stat().st_dev in mounted]
+        left = [point for point in (tmp_path / SAVING).rglob("open") if point.stat().st_dev in mounted]
         assert len(left) == 2  # the second is not in the way of the first
     finally:
         for point in tmp_path.rglob("open"):
