@@ -15,7 +15,7 @@ from pacs.integration.checks.run import ConfigError, refuse
 from pacs.runs.clearing import launcher_lives
 from pacs.runs.disk_space import FULL_BYTES, NO_ROOM, NO_SPACE, reserved, temporary_folders, try_out
 from pacs.runs.read import read_lines
-from pacs.runs.state import RunState, read_state
+from pacs.runs.state import now, read_state, this_host
 
 T = TypeVar("T")
 ANOTHER = "choose another folder"
@@ -29,11 +29,14 @@ def held(run_dir: Path) -> Iterator[None]:
         ConfigError: If a run is training there, or a disk that the run writes to is full, now or when the run's files
             are written.
     """
-    with _lock(run_dir, locks.locked):
+    with _lock(run_dir, locks.locked) as lock:
         _check_launcher(run_dir)
         check_room(run_dir)
         try:
             with reserved(run_dir):
+                lock.truncate(0)
+                lock.write(_named(os.getpid(), this_host(), now()))  # state.json is the former start's for a while
+                lock.flush()
                 yield
         except OSError as error:
             if error.errno not in NO_ROOM:
@@ -107,8 +110,8 @@ def _lock(run_dir: Path, take: Callable[[Path], T]) -> T:
     """What `take` returns; its errors in the words of a run."""
     try:
         return take(run_dir)
-    except locks.Taken:
-        raise ConfigError(_taken(run_dir, read_state(run_dir))) from None
+    except locks.Taken as error:
+        raise ConfigError(_taken(run_dir, str(error))) from None
     except locks.NoLocks as error:
         problem = f"run.dir={run_dir}: its file system has no locks ({error}): choose a folder on another."
         raise ConfigError(problem) from error
@@ -120,9 +123,13 @@ def _check_launcher(run_dir: Path) -> None:
     """Where the lock was removed, or is seen by one mount of the file system alone, the launcher still tells."""
     state = read_state(run_dir)
     if state is not None and state.pid != os.getpid() and launcher_lives(run_dir, state):
-        raise ConfigError(_taken(run_dir, state))
+        raise ConfigError(_taken(run_dir, _named(state.pid, state.host, state.started)))
 
 
-def _taken(run_dir: Path, state: RunState | None) -> str:
-    who = f" (process {state.pid} on {state.host}, since {state.started})" if state else ""
+def _named(pid: int, host: str, since: str) -> str:
+    return f"process {pid} on {host}, since {since}"
+
+
+def _taken(run_dir: Path, by: str) -> str:
+    who = f" ({by})" if by else ""
     return f"run.dir={run_dir}: a run is training in this folder{who}. Stop it, or choose another folder."

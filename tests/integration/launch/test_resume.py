@@ -1,6 +1,7 @@
 """Which checkpoint a start goes on from, and what it refuses before Ray starts."""
 
 import fcntl
+import os
 import re
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from pacs.base.paths import config_dir
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints import folder as checkpoints
 from pacs.integration.checks.run import ConfigError
-from pacs.integration.launch import launcher
+from pacs.integration.launch import folder_lock, launcher
 from pacs.integration.launch.resume import choose_checkpoint
 from pacs.runs.state import Ending, write_state
 from tests.runs.states import state_in
@@ -210,6 +211,13 @@ def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
         for start in (launcher.train, launcher.check_folder):
             with pytest.raises(ConfigError, match="a run is training in this folder"):
                 start(composed(tmp_path))
+
+
+def test_who_has_the_folder_is_named_while_it_is_still_checking(tmp_path: Path) -> None:
+    """Its state.json is not there yet; the one that is, names a process that has ended."""
+    write_state(tmp_path, state_in(tmp_path, "failed", pid=1))
+    with folder_lock.held(tmp_path), pytest.raises(ConfigError, match=rf"folder \(process {os.getpid()} on .*, since "):
+        launcher.check_folder(composed(tmp_path))
 
 
 def test_looking_at_a_folder_leaves_it_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
