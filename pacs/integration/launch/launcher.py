@@ -238,10 +238,12 @@ def _clear_cluster(config: DictConfig) -> None:
     address = config.ray_kwargs.ray_init.get("address")
     if address is None:
         return
-    try:
-        from pacs.integration import nodes
+    import ray
 
+    from pacs.integration import nodes
+
+    try:
         with nodes.connected(address):
             nodes.clear_other_nodes(Path(config.run.dir))
-    except (ConnectionError, RuntimeError) as error:  # the cluster is gone, and its processes with it
+    except (ConnectionError, RuntimeError, ray.exceptions.RayError) as error:  # gone with its processes
         print(f"pacs train: Ray at {address} is gone ({first_line(error)})", flush=True)
