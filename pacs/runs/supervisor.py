@@ -139,7 +139,9 @@ def supervise(
         cause = states.worded(f"{cause}; vLLM: {console.engine_error}", run_dir)
     final = replace(state, state=ended, ended=states.now(), cause=cause, exit_status=status)  # type: ignore[arg-type]
     try:
-        states.write_state(run_dir, final)
+        there = states.read_state(run_dir)
+        if there is None or there.token == token:  # else another start has taken over the folder
+            states.write_state(run_dir, final)
     except OSError as error:  # a full disk: the exit status and the console still tell
         say(f"pacs train: the run's state cannot be written: {error}", error=True)
     if ended == "finished":

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
@@ -16,7 +17,7 @@ import pytest
 from pacs.base.stops import SIGNALS
 from pacs.runs.processes import processes_of
 from pacs.runs.settings import FaultSettings
-from pacs.runs.state import CAUSE_CHARS, read_fault, read_state
+from pacs.runs.state import CAUSE_CHARS, read_fault, read_state, write_state
 from pacs.runs.supervisor import FAILED, FINISHED, ONE_REQUEST_SECONDS, STOPPED
 from tests.runs.launched import Launched, heed_signals
 
@@ -108,6 +109,18 @@ def test_a_signal_asks_the_trainer_to_stop(launch: Callable[..., Launched], numb
     assert status == STOPPED
     assert f"{number.name}: the run ends after this step and saves (3 are done); a second signal ends it" in printed
     assert f"the run was stopped: {number.name}, after step 4" in printed
+
+
+def test_the_state_of_a_start_that_has_taken_over_the_folder_stays(launch: Callable[..., Launched]) -> None:
+    """Else that one's next save would find that it was taken over in turn."""
+    one = launch("obey")
+    one.wait_for("rollouts")
+    other = replace(one.state, token="another", host="there", pid=7)
+    write_state(one.run_dir, other)
+    one.process.send_signal(signal.SIGTERM)
+    one.process.communicate(timeout=60)
+    assert one.process.returncode == STOPPED
+    assert one.state == other
 
 
 def test_ctrl_c_reaches_the_launcher_alone(launch: Callable[..., Launched]) -> None:
