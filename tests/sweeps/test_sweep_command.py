@@ -23,7 +23,7 @@ from tests.runs.states import state_in
 def test_without_a_name_the_sweeps_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["sweep"]) == 0
     printed = capsys.readouterr().out
-    assert "ablation_reference    36  qwen3_4b" in printed
+    assert "ablation_reference    33  qwen3_4b" in printed
     assert "ablation_beta: Figure 4: the factor beta of the log-probability ratio." in printed
 
 
