@@ -124,6 +124,8 @@ def how_to_prepare(config: DictConfig, file: Path) -> str:
 def _machine_problems(config: DictConfig) -> Iterator[str]:
     if (address := config.ray_kwargs.ray_init.get("address")) is not None:
         yield from _address_problems(str(address))  # the cluster is looked at when the run holds its folder
+        if config.trainer.device == "cuda":  # its nodes are to have the packages that are here
+            yield from kernel_problems(config)
         return
     yield from ray_variable_problems()
     if config.trainer.nnodes > 1:
@@ -141,11 +143,6 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
                 f"actor_rollout_ref.rollout.n_gpus_per_node={config.actor_rollout_ref.rollout.n_gpus_per_node} on "
                 f"nnodes={config.actor_rollout_ref.rollout.nnodes}: {apart} GPUs for vLLM and the {wanted} of "
                 f"trainer.n_gpus_per_node are more than the {found} of this machine: lower either."
-            )
-        if apart and importlib.util.find_spec("cupy") is None:
-            yield (
-                "actor_rollout_ref.rollout.nnodes (vLLM on GPUs of its own): verl sends weights there by the package "
-                "cupy, which is not installed: pip install cupy-cuda13x==14.0.1, or leave it out."
             )
         more = model.n_gpus_per_node * model.nnodes if model.enable and model.enable_resource_pool else 0
         if wanted <= found < wanted + more:
@@ -174,6 +171,11 @@ def kernel_problems(config: DictConfig) -> Iterator[str]:
     if config.actor_rollout_ref.model.use_liger and importlib.util.find_spec("liger_kernel") is None:
         lacks = "needs liger-kernel, which is not installed: pip install it, or leave this out."
         yield f"actor_rollout_ref.model.use_liger=true {lacks}"
+    if engine_gpus(config) and importlib.util.find_spec("cupy") is None:
+        yield (
+            "actor_rollout_ref.rollout.nnodes (vLLM on GPUs of its own): verl sends weights there by the package cupy, "
+            "which is not installed: pip install cupy-cuda13x==14.0.1, or leave it out."
+        )
 
 
 def _address_problems(address: str) -> Iterator[str]:

@@ -281,6 +281,16 @@ def test_kernels_that_are_not_installed_are_missed(
     assert list(kernel_problems(liger)) == []
 
 
+def test_what_is_not_installed_is_missed_of_a_cluster_too(configs: dict[str, DictConfig]) -> None:
+    """Its nodes are to have the packages that are here (`checks.cluster`)."""
+    grpo = with_settings(configs["grpo"], ray_kwargs__ray_init__address="auto")
+    (problem,) = _machine_problems(grpo)
+    assert "needs flash-attn, which is not installed" in problem
+    _, problem = _machine_problems(with_settings(grpo, actor_rollout_ref__rollout__nnodes=1))
+    assert "cupy, which is not installed" in problem
+    assert list(_machine_problems(with_settings(grpo, trainer__device="cpu"))) == []
+
+
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
     config = with_settings(configs["grpo"], **{f"{ROLLOUT}.max_model_len": 50000})
     (problem,) = (spell(each, config) for each in _context_problems(config, {"max_position_embeddings": 40960}))
