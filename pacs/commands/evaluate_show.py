@@ -48,7 +48,10 @@ def _matching(args: argparse.Namespace) -> Iterator[str]:
     if args.task and args.task not in settings.tasks:
         raise UserError(f"--task {args.task}: {args.out} has {', '.join(settings.tasks)}")
     tasks = [args.task] if args.task else list(settings.tasks)
-    problems = {task: {problem.id: problem for problem in read_problems(args.out, task)} for task in tasks}
+    problems = {
+        task: {problem.id: problem for problem in read_problems(args.out, task, settings.tasks[task].problems)}
+        for task in tasks
+    }
     if args.problem and not any(args.problem in some for some in problems.values()):
         some = ", ".join(islice((name for each in problems.values() for name in each), 5))
         raise UserError(f"--problem {args.problem}: no such problem; the first ones are {some}")

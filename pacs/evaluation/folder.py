@@ -12,6 +12,7 @@ logs/engine-0.log                  what vLLM printed
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def read_task(out: Path, task: str) -> GradedTask:
     if task not in settings.tasks:
         raise UserError(f"{out} has no task {task}; it has {', '.join(settings.tasks)}")
     wanted = settings.tasks[task].samples
-    problems = read_problems(out, task)
+    problems = read_problems(out, task, settings.tasks[task].problems)
     grades = read_grades(out, task)
     samples: dict[str, dict[int, Graded]] = {problem.id: {} for problem in problems}
     for sample in read_samples(out, task, settings.model.prefix):
@@ -112,16 +113,19 @@ def has_problems(out: Path, task: str) -> bool:
     return task_file(out, task, PROBLEMS).exists()
 
 
-def read_problems(out: Path, task: str) -> list[Problem]:
-    """The task's problems, in the order of their file.
+def read_problems(out: Path, task: str, number: int | None = None) -> list[Problem]:
+    """The task's problems, in the order of their file; `number` is how many there must be, if that is known.
 
     Raises:
-        UserError: If the file is not there.
+        UserError: If the file is not there, or has another number.
     """
     file = task_file(out, task, PROBLEMS)
     if not has_problems(out, task):
         raise UserError(f"{file} is missing: start the same `pacs evaluate` again, which writes it")
-    return list(read_lines(file, lambda line: Problem(**line), WRITTEN_AGAIN))
+    problems = list(read_lines(file, lambda line: Problem(**line), WRITTEN_AGAIN))
+    if number not in (None, len(problems)):
+        raise UserError(f"{file} has {len(problems):,} of {number:,} problems: {WRITTEN_AGAIN}")
+    return problems
 
 
 def write_problems(out: Path, task: str, problems: list[Problem]) -> None:
@@ -171,7 +175,9 @@ def read_grades(out: Path, task: str) -> dict[Key, Grade]:
 
 def read_timing(out: Path, task: str) -> Timing:
     """How long the generation took; nothing if that is not known."""
-    return Timing(**(read_json(task_file(out, task, TIMING)) or {}))
+    with suppress(TypeError):  # of another version
+        return Timing(**(read_json(task_file(out, task, TIMING)) or {}))
+    return Timing()
 
 
 def write_timing(out: Path, task: str, timing: Timing) -> None:

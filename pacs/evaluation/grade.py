@@ -180,7 +180,7 @@ def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
 
 
 def _grade(out: Path, task: str, settings: Settings) -> list[Grade]:
-    problems = read_problems(out, task)
+    problems = read_problems(out, task, settings.tasks[task].problems)
     ungradable(problems, settings.verifiers)  # settings that a verifier refuses
     return grade_all(task, problems, read_samples(out, task, settings.model.prefix), settings.verifiers)
 

@@ -113,7 +113,7 @@ def rates_of(out: Path, task: str, settings: Settings) -> Rates:
         made_by={**settings.versions, "git_commit": settings.git_commit},
         problems=[
             Rate(problem_key(each.prompt, each.ground_truth), each.id, right[each.id], graded[each.id])
-            for each in read_problems(out, task)
+            for each in read_problems(out, task, settings.tasks[task].problems)
         ],
     )
 

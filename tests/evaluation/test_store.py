@@ -6,10 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from pacs import cli
 from pacs.base.errors import UserError
 from pacs.base.files import Appender, read_lines
 from pacs.evaluation.folder import (
     GRADES,
+    PROBLEMS,
     Store,
     Timing,
     read_grades,
@@ -155,12 +157,28 @@ def test_foreign_and_repeated_samples_are_refused(change: dict[str, str], messag
         read_task(tmp_path, TASK)
 
 
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_problems_that_are_missing_are_an_error_that_says_what_to_do(
+    lines: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A copy that was broken off: samples of a problem that nobody knows would follow."""
+    write_evaluation(tmp_path)
+    file = task_folder(tmp_path, TASK) / PROBLEMS
+    file.write_text("".join(file.read_text().splitlines(keepends=True)[:lines]) + '{"id": "p')
+    with pytest.raises(UserError, match=rf"problems.jsonl has {lines} of 3 problems: remove the file, and the same"):
+        read_task(tmp_path, TASK)
+    for command in ("show", "grade"):
+        assert cli.main(["evaluate", command, str(tmp_path)]) == 2
+        assert f"has {lines} of 3 problems" in capsys.readouterr().err
+
+
 def test_times_that_are_damaged_are_not_known(tmp_path: Path) -> None:
     write_evaluation(tmp_path)
     write_timing(tmp_path, TASK, Timing(2.0, 10))
     assert read_timing(tmp_path, TASK) == Timing(2.0, 10)
-    (task_folder(tmp_path, TASK) / "timing.json").write_text('{"seconds": 2')
-    assert read_timing(tmp_path, TASK) == Timing()
+    for damaged in ('{"seconds": 2', '{"seconds": 2.0, "tokens": 10, "of_a_later_version": 1}'):
+        (task_folder(tmp_path, TASK) / "timing.json").write_text(damaged)
+        assert read_timing(tmp_path, TASK) == Timing()
 
 
 def test_grades_are_whole_lines_too(tmp_path: Path) -> None:
