@@ -71,8 +71,13 @@ class Tests:
 def gold_problem(gold: str) -> str | None:
     """Why programs cannot be graded by these tests, in words for the user; None if they can. For preparing data."""
     try:
-        Tests.from_json(gold).check_lengths(Limits.output_mib)
-    except ValueError as error:
+        tests = Tests.from_json(gold)
+        tests.check_lengths(Limits.output_mib)
+        for line in "\n".join(tests.inputs).split("\n") if tests.fn_name is not None else ():
+            _loads(line)
+    except json.JSONDecodeError as error:
+        return f"{error.doc[:50]!r} is not JSON ({error.msg})"
+    except (ValueError, RecursionError) as error:
         return str(error)
     return None
 
@@ -104,8 +109,7 @@ def compute_score(
         output_mib: what the program may write in a test. The right output may be a quarter of it, less 256 KiB.
         float_tolerance: how far numbers of which one has a point or an exponent may be apart: of the right size, or
             absolutely where that is below 1. Whole numbers are exact.
-        allow_without_landlock: run even where the kernel has no Landlock, see `Limits`.
-        allow_without_seccomp: run even where no seccomp filter can be set, see `Limits`.
+        allow_without_landlock, allow_without_seccomp: run even where the kernel lacks these, see `Limits`.
 
     Returns:
         The `verdict`: `wrong` also for a program that fails, `error` for ground truths that are no tests, or with an
