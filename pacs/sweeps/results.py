@@ -3,25 +3,42 @@
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from pacs.base.errors import UserError
 from pacs.base.moved_keys import new_key, with_new_names
 
 FORMAT = "pacs sweep results, version 1"
-#: What a run of a results.json has, at least.
-NEEDED = {
+_TEXT_OR_NULL: Final = (str, type(None))
+#: What a results.json has, at least, and what each of its settings and runs.
+NEEDED: Final = {
+    "sweep": str,
+    "description": str,
+    "command": list,
+    "recipe": str,
+    "model": _TEXT_OR_NULL,
+    "data": dict,
+    "intervals": dict,
+    "settings": list,
+    "runs": list,
+}
+OF_A_SETTING: Final = {"label": str, "runs": list, "finished": list, "measures": dict}
+OF_A_RUN: Final = {
     "name": str,
+    "label": str,
+    "folder": str,
     "state": str,
     "command": list,
     "settings": dict,
+    "step": int,
     "total_steps": int,
+    "versions": dict,
     "measures": dict,
     "evaluation": dict,
     "curves": dict,
-}
-#: What one has of some versions alone.
-LATER = {"inputs": dict}
+} | dict.fromkeys(("cause", "evaluation_problem", "started", "host", "git_commit", "python"), _TEXT_OR_NULL)
+#: What a run has of some versions alone.
+LATER: Final = {"inputs": dict}
 
 
 def read(file: Path) -> dict[str, Any]:
@@ -31,12 +48,12 @@ def read(file: Path) -> dict[str, Any]:
         UserError: it holds none.
     """
     try:
-        results = json.loads(file.read_bytes(), object_pairs_hook=_with_new_names)
+        results: dict[str, Any] = json.loads(file.read_bytes(), object_pairs_hook=_with_new_names)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
     except ValueError as error:
         raise UserError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
-    if not isinstance(results, dict) or results.get("format") != FORMAT or not _runs_are_whole(results.get("runs")):
+    if not _has(results, NEEDED) or results.get("format") != FORMAT or not _is_whole(results):
         raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
     return results
 
@@ -49,13 +66,14 @@ def _with_new_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _runs_are_whole(runs: Any) -> bool:
-    return isinstance(runs, list) and all(
-        isinstance(run, dict)
-        and NEEDED.keys() <= run.keys()
-        and all(isinstance(run[key], kind) for key, kind in (NEEDED | LATER).items() if key in run)
-        for run in runs
+def _is_whole(results: Mapping[str, Any]) -> bool:
+    return all(_has(setting, OF_A_SETTING) for setting in results["settings"]) and all(
+        _has(run, OF_A_RUN | {key: kind for key, kind in LATER.items() if key in run}) for run in results["runs"]
     )
+
+
+def _has(value: Any, needed: Mapping[str, Any]) -> bool:
+    return isinstance(value, dict) and all(key in value and isinstance(value[key], needed[key]) for key in needed)
 
 
 def as_text(results: Mapping[str, Any]) -> str:

@@ -140,7 +140,7 @@ def test_what_is_finished_here_is_not_taken_from_there(sweep: Sweep, make_run: M
 
 def test_a_file_with_parts_missing_is_none(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
     results = results_of(sweep, [make_run("1", 0)])
-    for part in ("state", "command", "total_steps"):
+    for part in ("state", "command", "total_steps", "label", "started", "cause"):
         broken = {**results, "runs": [{key: value for key, value in results["runs"][0].items() if key != part}]}
         (tmp_path / "results.json").write_text(json.dumps(broken))
         with pytest.raises(UserError, match="has no results of a sweep"):
@@ -150,9 +150,15 @@ def test_a_file_with_parts_missing_is_none(sweep: Sweep, make_run: MakeRun, tmp_
         (tmp_path / "results.json").write_text(json.dumps(broken))
         with pytest.raises(UserError, match="has no results of a sweep"):
             take_results([], [tmp_path / "results.json"], [])
-    (tmp_path / "results.json").write_text(json.dumps({key: value for key, value in results.items() if key != "runs"}))
-    with pytest.raises(UserError, match="has no results of a sweep"):
-        take_results([], [tmp_path / "results.json"], [])
+    for part in ("runs", "settings", "recipe", "data", "intervals"):
+        broken = {key: value for key, value in results.items() if key != part}
+        (tmp_path / "results.json").write_text(json.dumps(broken))
+        with pytest.raises(UserError, match="has no results of a sweep"):
+            take_results([], [tmp_path / "results.json"], [])
+    for part in ("label", "finished", "measures"):
+        broken = {key: value for key, value in results["settings"][0].items() if key != part}
+        (tmp_path / "results.json").write_text(json.dumps({**results, "settings": [broken]}))
+        assert cli.main(["report", str(tmp_path / "results.json"), "--out", str(tmp_path / "out")]) == 2
 
 
 def test_the_first_file_that_has_a_run_counts(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
