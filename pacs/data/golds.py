@@ -43,7 +43,8 @@ def math_gold(value: Any) -> str:
     if BOXED in text:
         text = last_boxed(text) or ""
     elif MARK in text:
-        text = _THOUSANDS.sub("", text.rpartition(MARK)[2]).strip()
+        text = text.rpartition(MARK)[2].strip()
+        text = text if set("([{") & set(text) else _THOUSANDS.sub("", text)  # (1,234) is a point
     if len(text) > 1 and text[0] == text[-1] == "$" and "$" not in text[1:-1]:
         text = text[1:-1].strip()
     return text
