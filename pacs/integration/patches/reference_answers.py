@@ -20,9 +20,6 @@ from pacs.rewards.find_reasoning import find_reasoning
 from pacs.rewards.reference_answer import NAME, Measured, Spliced, mean_probability, splice
 from pacs.verl_keys.config import chat_template_options, data_files, longest_response
 
-#: One token, which vLLM cannot do without, and of the prompt each token's own log-probability.
-SAMPLING = {"max_tokens": 1, "temperature": 0.0, "prompt_logprobs": 0}
-
 
 class ReferenceAnswers:
     """Of an agent-loop worker: measures a response before it is graded, and says what of it is trained on.
@@ -80,7 +77,7 @@ class ReferenceAnswers:
     async def _log_probs(self, prompt: list[int], spliced: Spliced) -> list[float]:
         """Of the reference answer's tokens behind a prompt and what stands before them."""
         output = await self._engines.generate(
-            request_id=uuid4().hex, prompt_ids=prompt + spliced.tokens, sampling_params=dict(SAMPLING)
+            request_id=uuid4().hex, prompt_ids=prompt + spliced.tokens, sampling_params=measurement(self._config)
         )
         # verl's list begins with the second token's.
         first = len(prompt) + spliced.first - 1
@@ -106,6 +103,16 @@ class ReferenceAnswers:
         if output.response_logprobs is not None:
             output.response_logprobs = [*output.response_logprobs[: spliced.first], *log_probs]
         output.extra_fields[REFERENCE_SPAN] = [spliced.first, len(spliced.tokens)]
+
+
+def measurement(config: DictConfig) -> dict[str, Any]:
+    """Sampling parameters: one token, which vLLM cannot do without, and of the prompt each token's own log-probability.
+
+    Where responses have seeds, this has one, too: on a CPU vLLM samples a whole batch without seeds as long as one
+    request of it has none, and a greedy one counts as such.
+    """
+    drawn = {"temperature": 1.0, "seed": 0} if config.run.rollouts.seeded else {"temperature": 0.0}
+    return {"max_tokens": 1, "prompt_logprobs": 0, **drawn}
 
 
 def is_measured(config: DictConfig, fields: Mapping[str, Any]) -> bool:

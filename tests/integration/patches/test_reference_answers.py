@@ -100,7 +100,11 @@ class Setup:
                 "actor_rollout_ref": {"rollout": {"n": 1, "val_kwargs": {"n": 1}}, "model": {}},
                 "data": {"train_files": str(data), "val_files": None, "max_response_length": LONGEST},
                 "reward": {"custom_reward_function": {"path": "pkg://pacs.rewards.registry", "reward_kwargs": {}}},
-                "run": {"rlpr": {"mask_answer": True, "answer_weight": 0.0}, "reasoning": {"delimiters": None}},
+                "run": {
+                    "rlpr": {"mask_answer": True, "answer_weight": 0.0},
+                    "reasoning": {"delimiters": None},
+                    "rollouts": {"seeded": False},
+                },
             }
         )
         for key, value in changes.items():
@@ -157,6 +161,7 @@ def test_the_reward_is_the_mean_probability_less_the_baseline(monkeypatch: pytes
     (asked,) = setup.engine.asked
     assert asked["tokens"] == [*PROMPT, *tokens_of(KEPT + OPENS + ANSWER)]
     assert (asked["prompt_logprobs"], asked["max_tokens"]) == (0, 1)
+    assert (asked["temperature"], "seed" in asked) == (0.0, False)
 
 
 @pytest.mark.parametrize("validate", [False, True])

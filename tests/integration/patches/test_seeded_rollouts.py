@@ -8,11 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from omegaconf import DictConfig, OmegaConf
+from vllm.sampling_params import SamplingParams, SamplingType
+from vllm.v1.sample.logits_processor import LogitsProcessors
+from vllm.v1.sample.metadata import SamplingMetadata
+from vllm.v1.sample.sampler import Sampler
 
 from pacs.base.moved_keys import with_new_keys
 from pacs.integration.exchange import REPEAT
 from pacs.integration.patches.agent_loops import Manager
+from pacs.integration.patches.reference_answers import measurement
 from pacs.integration.patches.seeded_rollouts import Seeds, response_seed, seed_of_rest
 
 PROMPTS = [[{"role": "user", "content": "1+1"}], [{"role": "user", "content": "1+2"}]]
@@ -90,3 +96,33 @@ def test_the_rest_of_a_response_has_seeds_of_its_own() -> None:
     assert len({*first, *rest}) == 16
     assert all(0 <= seed < 2**63 for seed in rest)
     assert rest == [seed_of_rest(seed, written) for seed in first for written in (1, 2, 30)]
+
+
+def first_sampled(requests: list[SamplingParams]) -> list[int]:
+    """The first request's tokens of a batch, by vLLM's own sampler, from logits that are the same for all tokens."""
+    random = [request.sampling_type != SamplingType.GREEDY for request in requests]
+    rows, none = len(requests), torch.zeros(len(requests))
+    generators = {
+        row: torch.Generator().manual_seed(request.seed)
+        for row, request in enumerate(requests)
+        if request.sampling_type == SamplingType.RANDOM_SEED
+    }
+    batch = SamplingMetadata(
+        temperature=torch.tensor([request.temperature for request in requests]), all_greedy=False,
+        all_random=all(random), top_p=None, top_k=None, generators=generators, max_num_logprobs=None,
+        no_penalties=True, prompt_token_ids=None, frequency_penalties=none, presence_penalties=none,
+        repetition_penalties=none + 1, output_token_ids=[], allowed_token_ids_mask=None, bad_words_token_ids={},
+        logitsprocs=LogitsProcessors(),
+    )  # fmt: skip
+    sampler = Sampler()
+    return [int(sampler(torch.zeros(rows, 512), batch).sampled_token_ids[0]) for _ in range(8)]
+
+
+def test_on_a_cpu_a_measurement_leaves_the_responses_beside_it_their_seeds() -> None:
+    response = SamplingParams(seed=response_seed(0, 1, False, PROMPTS[0], 0))
+    config = OmegaConf.create({"run": {"rollouts": {"seeded": True}}})
+    beside = SamplingParams(**measurement(config))
+    assert beside.prompt_logprobs == 0
+    alone = first_sampled([response])
+    assert len(set(alone)) > 1
+    assert first_sampled([response, beside]) == alone
