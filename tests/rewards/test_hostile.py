@@ -65,6 +65,7 @@ READ = {
     "power of a product": boxed("9^{9\\cdot9^9}"),
     "powers of what is rounded": boxed("\\lceil 100 \\rceil^{1000}+\\lfloor 10^{10}x \\rfloor^{100}"),
     "a long power of i": boxed("(\\sqrt{-1})^{(i+10^{100})^{\\exp(3.7)}}"),
+    "a long whole power of a root of i": boxed("(\\sqrt{i})^{2.5\\cdot e^{9000}}+0." + "7" * 150),
     "power of a root": boxed("2^{\\sqrt{10^{20}}}"),
     "binomial coefficient": boxed("\\binom{10^9}{5\\cdot10^8}"),
     "power of a sum": boxed("(x+y)^{9999}"),

@@ -3,7 +3,7 @@
 import math
 import threading
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import mpmath
 
@@ -11,6 +11,8 @@ from pacs.rewards.answers import expression as tree
 from pacs.rewards.answers.bounds import MAX_DIGITS, TooMuch
 from pacs.rewards.answers.exact import NoValue
 
+#: The largest whole exponent of a complex number.
+_MOST_TURNS: Final = 10**100
 _of_thread = threading.local()  # a context holds its precision
 
 
@@ -86,8 +88,9 @@ class Field:
             if numbers.re(exponent) <= 0:
                 raise NoValue("zero to a power that is not above 0")
             return numbers.mpf(0)
-        is_whole = exponent == (integer := int(numbers.re(exponent)))
-        # The angle of a base counts: with a long exponent it goes round as often.
+        # The angle of a complex base counts as well: with a long exponent it goes round too often.
+        integer = int(numbers.re(exponent))
+        is_whole = exponent == integer and (numbers.im(base) == 0 or abs(integer) < _MOST_TURNS)
         if abs(exponent) * abs(numbers.log(abs(base) if is_whole else base)) > MAX_DIGITS * math.log(10):
             raise OverflowError if numbers is mpmath.fp else TooMuch(f"a power of more than {MAX_DIGITS:,} digits")
         negative = numbers.im(base) == 0 and numbers.re(base) < 0
