@@ -11,7 +11,7 @@ import textwrap
 import time
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import repeat
+from itertools import chain, repeat
 from typing import Any, Final
 
 from pacs.rewards.reasoning import final_part
@@ -51,8 +51,9 @@ class Tests:
                     and all(isinstance(item, str) for item in [*inputs, *outputs])
                     and isinstance(fn_name := others.get("fn_name"), str | None)
                 ):
-                    for output in outputs if fn_name is not None else ():
-                        _loads(output)
+                    if fn_name is not None:
+                        for line in [*outputs, *chain.from_iterable(item.split("\n") for item in inputs)]:
+                            _loads(line)
                     return cls(fn_name, inputs, outputs)
         except RecursionError as error:
             raise ValueError("the ground truth is nested too deeply") from error

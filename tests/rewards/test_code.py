@@ -247,6 +247,8 @@ def test_same_json(output: str, expected: str, same: bool) -> None:
         '{"fn_name": null, "inputs": "12", "outputs": "12"}',
         '{"fn_name": 1, "inputs": ["1"], "outputs": ["1"]}',
         '{"fn_name": "f", "inputs": ["1"], "outputs": ["no JSON"]}',
+        '{"fn_name": "f", "inputs": ["[1]\\nno JSON"], "outputs": ["1"]}',
+        '{"fn_name": "f", "inputs": ["1\\n"], "outputs": ["1"]}',
         '{"fn_name": null, "inputs": ["\\ud800"], "outputs": [""]}',
         '{"fn_name": null, "inputs": 1, "outputs": 1}',
         pytest.param("[" * 200_000, id="nested"),
