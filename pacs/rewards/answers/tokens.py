@@ -46,8 +46,8 @@ _GROUPS: Final = r"""
 """
 _SAME: Final = {other: first for first, *others in map(str.split, _GROUPS.split(" ,")) for other in others}
 #: Commands around words, or around a name.
-_WORDS: Final = "text|textbf|textit|textrm|textnormal|textsf|mbox|hbox|emph"
-_ALPHABETS: Final = "mathrm|mathbf|mathit|mathsf|mathcal|boldsymbol|operatorname"
+_WORDS: Final = "text|textbf|textit|textrm|textnormal|textsf|texttt|mbox|hbox|emph|underline"
+_ALPHABETS: Final = "mathrm|mathbf|mathit|mathsf|mathtt|mathcal|boldsymbol|operatorname"
 _TOKEN = re.compile(
     rf"(?P<words>\\(?:{_WORDS}|(?P<alphabet>{_ALPHABETS}))\*?\s*\{{(?P<inner>[^{{}}\\$]*)\}})"
     r"|(?P<number>(?:\d+(?:\.\d*)?|\.\d+))"
@@ -68,6 +68,8 @@ _INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
 _PRIMES = re.compile(r"\^ ?(?:\{ ?(?:\\prime ?)+\}|\\prime(?![a-zA-Z]))")
 #: Units with powers and dots, as in \\mathrm{m \\cdot s^{-1}}.
 _UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
+#: A sign of dollars, or an amount, within words: \\text{\\$}5.
+_MONEY = re.compile(r"\\(?:text|mathrm) ?\{ ?(\\\$ ?[\d.,]*) ?\}")
 _DOT = re.compile(r"\\cdot(?![a-zA-Z])")
 _CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
 #: It is raised by itself: 90\\degree. The letter, raised behind a number, is the sign: 90^{o}.
@@ -145,6 +147,7 @@ def plain(answer: str) -> str:
     text = _TIMES_TEN.sub(r"\\times ", text)
     text = _PRIMES.sub(lambda found: "'" * found[0].count("\\"), text)
     text = _INDEX_WORD.sub(lambda found: f"_{{\\text{{{found[1] or found[2]}}}}}", text)
+    text = _MONEY.sub(r"\1", text)
     text = _UNITS.sub(lambda found: _DOT.sub("·", re.sub(r"\^ ?\{(-?\d)\}", r"^\1", found[0])), text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     if "\\log_" in text:
