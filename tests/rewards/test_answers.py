@@ -96,6 +96,7 @@ UNEVALUATED = [
     (r"\frac{x^2-1}{x-1}", "x+1"),
     (r"\frac{47\pi+38\sqrt{\pi^2}}{\pi}", "85"),
     (r"(123\pi)\frac{456}{\pi}", "56088"),
+    (r"\frac{27\pi}{\pi}", "27.0"),
     (r"(123\sqrt{2})(228\sqrt{2})", "56088"),
     (r"\frac{8\pi}{22\pi}", r"\frac{4}{11}"),
     (r"\frac{\sqrt{72}}{\sqrt{2}}", "6"),

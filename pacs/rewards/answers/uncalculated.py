@@ -27,7 +27,9 @@ def missing_form(answer: tree.Node, gold: tree.Node) -> frozenset[str]:
         left.discard("hyperbolic function")
     if variables(answer) and not variables(gold):
         left.add("variables")
-    if rational(gold) is not None and rational(answer) is None and not is_decimal(gold):
+    value = rational(gold)
+    is_rounded = value is not None and value.denominator > 1 and is_decimal(gold)  # 1.414214 for a root; 27.0 is 27
+    if value is not None and rational(answer) is None and not is_rounded:
         left.add("what is not rational")  # 47+38 as (47π+38π)/π
     if _is_complex(gold) and not _is_complex(answer):
         left.add("complex numbers")
