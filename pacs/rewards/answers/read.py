@@ -23,6 +23,9 @@ from pacs.rewards.answers.words import are_words, with_commands, with_modulus, w
 #: Spaces that separate nothing. Letters and digits are kept apart; 10, 000 are two numbers, and 10,000 is one.
 _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}(?!\d))")
 
+#: Letters of choices: A, (C) and (E).
+_LETTERS = re.compile(r"\(?[A-Z]\)?((\s*,\s*(and\s+)?|\s+and\s+)\(?[A-Z]\)?)+")
+
 
 @lru_cache(maxsize=2**14)
 def read(text: str) -> types.Answer:
@@ -109,7 +112,7 @@ def _of_words(text: str) -> types.Answer:
     letter = re.fullmatch(r"\(?([A-Za-z])\)?", inner)
     if letter:
         return types.Expression(Variable(letter[1]))
-    if any(map(str.isdigit, inner)) or re.fullmatch(r"[A-Z]((\s*,\s*(and\s+)?|\s+and\s+)[A-Z])+", inner):
+    if any(map(str.isdigit, inner)) or _LETTERS.fullmatch(inner):
         with suppress(Unreadable):
             return read(inner)
     if not inner:

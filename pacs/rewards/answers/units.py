@@ -76,8 +76,8 @@ def is_common_unit(name: str | None) -> bool:
 def is_word_unit(words: str) -> bool:
     """Whether words without a command around them, as in "5 cm", are a unit and not a product of variables."""
     pieces = [piece for piece in re.split(r"[\s/^*·\d-]+", words) if piece]
-    if len(pieces) == 1 and len(pieces[0]) == 1:
-        return pieces == ["%"]
+    if "/" not in words and all(len(piece) == 1 for piece in pieces):
+        return pieces == ["%"]  # 3 m g is a product
     return (
         bool(pieces)
         and not set("\\({}") & set(words)
