@@ -120,7 +120,8 @@ def _sweep(args: argparse.Namespace) -> int:
     runs = plan_runs(sweep, args.overrides, out, algorithms)
     sweep = replace(sweep, algorithms=algorithms)
     check_configs(runs)
-    take_results(runs, args.results, evaluation.tasks if evaluation else [])
+    tasks, max_tokens = (evaluation.tasks, evaluation.max_tokens) if evaluation else ([], None)
+    take_results(runs, args.results, tasks, max_tokens)
     if evaluation:
         check_evaluations(runs, evaluation)
     if args.dry_run:

@@ -2,7 +2,7 @@
 
 import copy
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.files import file_sha256
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.redaction import redacted_command
 from pacs.base.run_folder import RunFolder
@@ -100,13 +101,16 @@ def _steps_done(config: DictConfig) -> int:
     return step
 
 
-def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Sequence[Task]) -> None:
+def take_results(
+    runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Sequence[Task], max_tokens: int | None = None
+) -> None:
     """Take runs that are finished in `files`, and not here, as they are there; the others are left as they are.
 
     Args:
         runs: of the sweep; `elsewhere` of those that are found is set.
         files: results.json of the same sweep; of a run that is in several, the first counts.
         tasks: that each run is to be evaluated on.
+        max_tokens: of a response in the evaluation; None: that does not matter.
 
     Raises:
         UserError: a file cannot be read or is of another sweep; a run of it has other settings, or lacks an evaluation.
@@ -141,13 +145,25 @@ def take_results(runs: Sequence[PlannedRun], files: Iterable[Path], tasks: Seque
                     "one, or leave the file out"
                 )
             for task in tasks:
-                if (samples := there["evaluation"].get(task.name, {}).get("samples")) != task.samples:
-                    found = "not evaluated" if samples is None else f"evaluated by {samples} samples a problem"
+                if other := _other_evaluation(there["evaluation"].get(task.name, {}), task, max_tokens):
                     raise UserError(
-                        f"{which} is {found} on {task.name}, and {task.samples} are asked for: evaluate it where it "
-                        "was trained, give --samples as it was there, or leave the task out (--tasks)"
+                        f"{which} is {other}: evaluate it where it was trained, give --samples and --max-tokens as "
+                        "they were there, or leave the task out (--tasks)"
                     )
             run.elsewhere = {**there, "config": trained_with, "label": run.label, "folder": str(run.folder)}
+
+
+def _other_evaluation(about: Mapping[str, Any], task: Task, max_tokens: int | None) -> str | None:
+    """What an evaluation was that is not the one asked for; None: it is that, as far as an older file says it."""
+    samples, tokens, data = (about.get(name) for name in ("samples", "max_tokens", "data_sha256"))
+    if samples != task.samples:
+        found = "not evaluated" if samples is None else f"evaluated by {samples} samples a problem"
+        return f"{found} on {task.name}, and {task.samples} are asked for"
+    if max_tokens is not None and tokens not in (None, max_tokens):
+        return f"evaluated with --max-tokens {tokens} on {task.name}, and {max_tokens} are asked for"
+    if data is not None and task.file.is_file() and file_sha256(task.file) != data:
+        return f"evaluated on other data of {task.name} than {task.file} has"
+    return None
 
 
 def _decisive(command: Sequence[Any]) -> list[str]:

@@ -185,13 +185,15 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
     if planned.elsewhere is not None:
         return dict(planned.elsewhere["evaluation"])
     try:
-        _, tasks = read_results(evaluation_folder(planned))
+        settings, tasks = read_results(evaluation_folder(planned))
     except UserError:
         return {}
     return {
         task.task: {
+            "data_sha256": settings["tasks"][task.task]["sha256"],
             "problems": len(task.problems),
             "samples": task.samples,
+            "max_tokens": settings["sampling"]["max_tokens"],
             "pass_at": {f"pass@{k}": vars(at) for k, at in sorted(task.pass_at.items())},
         }
         for task in tasks

@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from statistics import fmean
@@ -55,16 +56,45 @@ def test_two_halves_give_the_results_of_the_whole(sweep: Sweep, make_run: MakeRu
         assert {**here, "folder": None} == {**there, "folder": None}
 
 
+def evaluate(run: PlannedRun, rights: Mapping[str, int]) -> None:
+    """Each task has one problem of 10 samples, so many of them right, of at most 8,192 tokens."""
+    settings = settings_of()
+    settings = replace(settings, tasks={task: replace(settings.tasks["sums"], samples=10) for task in rights})
+    graded = [summarize(task_of(task, {"problem": right}, 10), [1]) for task, right in rights.items()]
+    folder = evaluation_folder(run)
+    folder.mkdir(parents=True)
+    write_results(folder, asdict(settings), graded)
+
+
+def test_an_evaluation_of_other_data_or_lengths_is_refused(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    run, file = make_run("1", 0), tmp_path / "results.json"
+    evaluate(run, {"one": 9})
+    results = results_of(sweep, [run])
+    file.write_text(as_text(results))
+    task = Task("one", tmp_path / "one.parquet", 10, (1,))
+    with pytest.raises(
+        UserError, match=r"is evaluated with --max-tokens 8192 on one, and 4096 are asked for: evaluate"
+    ):
+        take_results([moved(run, tmp_path / "here")], [file], [task], 4096)
+    take_results([planned := moved(run, tmp_path / "here")], [file], [task], 8192)
+    assert planned.is_finished
+    task.file.write_text("other problems")
+    with pytest.raises(UserError, match=r"is evaluated on other data of one than .*one.parquet has: evaluate it"):
+        take_results([moved(run, tmp_path / "here")], [file], [task], 8192)
+    for unknown in ("max_tokens", "data_sha256"):  # of an older version
+        del results["runs"][0]["evaluation"]["one"][unknown]
+    file.write_text(as_text(results))
+    take_results([planned := moved(run, tmp_path / "here")], [file], [task], 4096)
+    assert planned.is_finished
+
+
 def test_means_over_tasks_are_over_the_same_tasks_in_all_parts(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
     """Two machines evaluated a seed each, the second on one task more: each file says "mean pass@1" of its own."""
     runs = [make_run("1", seed) for seed in range(2)]
     rights = {"one": 9, "two": 1, "three": 8}
     planned, files = [moved(run, tmp_path / "here") for run in runs], []
     for run, tasks in zip(runs, (("one", "two"), ("one", "two", "three")), strict=True):
-        folder = evaluation_folder(run)
-        folder.mkdir(parents=True)
-        graded = [summarize(task_of(task, {"problem": rights[task]}, 10), [1]) for task in tasks]
-        write_results(folder, asdict(settings_of()), graded)
+        evaluate(run, {task: rights[task] for task in tasks})
         results = results_of(sweep, [run])
         mean = results["settings"][0]["measures"]["mean pass@1"]["mean"]
         assert mean == pytest.approx(fmean(rights[task] / 10 for task in tasks))
