@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pacs.base.errors import UserError, nearest
-from pacs.evaluation.compare import check_same_problems, common_tasks, grading_notes
+from pacs.evaluation.compare import check_same_problems, common_tasks, grading_notes, setting_notes
 from pacs.evaluation.folder import read_grades, read_problems, read_task, task_names
 from pacs.evaluation.sample import GradedTask, Problem
 from pacs.evaluation.settings import FILE, read_settings
@@ -72,13 +72,13 @@ def _marks(folder: Path, task: str, problems: Sequence[str]) -> Marks:
 
 
 def notes(folders: Sequence[Path], names: Sequence[str]) -> dict[str, str]:
-    """`note`, for the settings that a result is shown with, if the samples were not graded alike.
+    """`note`, for the settings that a result is shown with, if the samples were not drawn and graded alike.
 
     Args:
         folders: of the evaluations.
         names: by which they are shown.
     """
-    gradings = [read_settings(folder).grading for folder in folders]
-    as_json = [vars(grading) if grading else None for grading in gradings]
-    said = grading_notes(dict(zip(names, as_json, strict=True)))
+    settings = dict(zip(names, map(read_settings, folders), strict=True))
+    said = setting_notes({name: {"sampling": vars(one.sampling)} for name, one in settings.items()})
+    said += grading_notes({name: vars(one.grading) if one.grading else None for name, one in settings.items()})
     return {"note": " ".join(said)} if len(folders) > 1 and said else {}

@@ -126,17 +126,27 @@ def notes(evaluations: Sequence[Evaluation], shared: Sequence[str]) -> list[str]
         evaluations: to be compared.
         shared: their common tasks.
     """
-    said = []
-    settings = [dict(_decisive(evaluation, shared)) for evaluation in evaluations]
-    for key in dict.fromkeys(key for one in settings for key in one):
-        values = [one.get(key) for one in settings]
-        if any(value != values[0] for value in values):
-            each = ", ".join(f"{value} ({e.label})" for value, e in zip(values, evaluations, strict=True))
-            said.append(f"{key} differs: {each}.")
+    said = setting_notes({evaluation.label: dict(_decisive(evaluation, shared)) for evaluation in evaluations})
     said += grading_notes({evaluation.label: evaluation.settings.get("grading") for evaluation in evaluations})
     for evaluation in evaluations:
         if left_out := [task for task in evaluation.tasks if task not in shared]:
             said.append(f"Only some have {', '.join(left_out)} ({evaluation.label}): left out.")
+    return said
+
+
+def setting_notes(settings: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What is not the same in all settings: a sentence each.
+
+    Args:
+        settings: label of an evaluation -> setting -> value; nested ones by dotted keys.
+    """
+    said = []
+    flat = {label: flatten(one) for label, one in settings.items()}
+    for key in dict.fromkeys(key for one in flat.values() for key in one):
+        values = [one.get(key) for one in flat.values()]
+        if any(value != values[0] for value in values):
+            each = ", ".join(f"{value} ({label})" for label, value in zip(flat, values, strict=True))
+            said.append(f"{key} differs: {each}.")
     return said
 
 
@@ -157,7 +167,7 @@ def grading_notes(gradings: Mapping[str, Mapping[str, Any] | None]) -> list[str]
 
 def _decisive(evaluation: Evaluation, shared: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """What decides the samples beside the model."""
-    yield from flatten({part: evaluation.settings.get(part, {}) for part in ("sampling", "versions")}).items()
+    yield from ((part, evaluation.settings.get(part, {})) for part in ("sampling", "versions"))
     for task in shared:
         yield f"{task}: samples a problem", evaluation.tasks[task].samples
         yield f"{task}: sha256 of the data", evaluation.settings.get("tasks", {}).get(task, {}).get("sha256")

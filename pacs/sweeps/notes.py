@@ -1,4 +1,4 @@
-"""What to know of a sweep's runs before they are compared: where they did not begin alike, or were not graded alike."""
+"""What to know of a sweep's runs before they are compared: where they did not begin or were not evaluated alike."""
 
 import hashlib
 import json
@@ -12,7 +12,7 @@ from omegaconf import OmegaConf
 from pacs.base.errors import UserError
 from pacs.base.files import read_json
 from pacs.base.run_folder import RunFolder
-from pacs.evaluation.compare import grading_notes
+from pacs.evaluation.compare import grading_notes, setting_notes
 from pacs.evaluation.results import read_results
 from pacs.sweeps.grid import PlannedRun
 from pacs.sweeps.train import evaluation_folder
@@ -27,7 +27,7 @@ def notes_on(runs: Sequence[PlannedRun], found: Sequence[Mapping[str, Any]]) -> 
         runs: of the sweep.
         found: each of them as results.json has it.
     """
-    return [*_unlike_inputs(runs, found), *_unlike_gradings(runs)]
+    return [*_unlike_inputs(runs, found), *_unlike_evaluations(runs)]
 
 
 def read_inputs(folder: Path) -> dict[str, list[str]]:
@@ -71,12 +71,15 @@ def _unlike_inputs(runs: Sequence[PlannedRun], found: Sequence[Mapping[str, Any]
     return said
 
 
-def _unlike_gradings(runs: Sequence[PlannedRun]) -> list[str]:
-    """Where the evaluations of two runs told right and wrong apart by other settings of the verifiers."""
-    gradings = {}
+def _unlike_evaluations(runs: Sequence[PlannedRun]) -> list[str]:
+    """Where samples of two runs were not drawn alike, or told right and wrong apart by other settings."""
+    settings = {}
     for run in runs:
         try:
-            gradings[run.label] = read_results(evaluation_folder(run))[0].get("grading")
+            settings[run.label] = read_results(evaluation_folder(run))[0]
         except UserError:
             continue
-    return grading_notes(gradings) if len(gradings) > 1 else []
+    if len(settings) < 2:
+        return []
+    said = setting_notes({label: {"sampling": one.get("sampling", {})} for label, one in settings.items()})
+    return said + grading_notes({label: one.get("grading") for label, one in settings.items()})

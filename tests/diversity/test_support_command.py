@@ -1,11 +1,13 @@
 """`pacs support` as its user has it."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from pacs import cli
+from pacs.evaluation.settings import read_settings
 from tests.diversity.folders import Response, Responses, write_folder
 
 RIGHT, WRONG = Response("r", token_entropy=0.5), Response("w", "wrong", "8", token_entropy=0.25)
@@ -104,6 +106,19 @@ def test_what_else_lies_in_the_folder_is_kept(base: Path, tmp_path: Path) -> Non
     assert (out / "notes.md").read_text() == "mine"
     assert sorted(path.name for path in out.iterdir()) == ["notes.md", "support.json", "support.md", "support.png"]
     assert (out / "support.md").read_text().startswith("# Support: pacs against base")
+
+
+def test_evaluations_that_were_drawn_otherwise_are_said_so(
+    base: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The trained model had half of the tokens."""
+    short = write_folder(tmp_path / "pacs", {"sums": TRAINED})
+    settings = read_settings(short)
+    replace(settings, sampling=replace(settings.sampling, max_tokens=4096)).write(short)
+    assert cli.main(["support", f"{base}", f"{short}", "--out", f"{tmp_path / 'out'}"]) == 0
+    said = "sampling.max_tokens differs: 8192 (base), 4096 (pacs)."
+    assert said in capsys.readouterr().out
+    assert json.loads((tmp_path / "out" / "support.json").read_text())["settings"]["note"] == said
 
 
 def test_evaluations_that_were_graded_otherwise_are_said_so(

@@ -15,7 +15,7 @@ from pacs.base.errors import UserError
 from pacs.evaluation.finished import is_evaluated
 from pacs.evaluation.grading import Grading
 from pacs.evaluation.results import read_results, write_results
-from pacs.evaluation.settings import Settings
+from pacs.evaluation.settings import Sampling, Settings
 from pacs.evaluation.summary import ProblemCount, TaskResult, pass_at_ks
 from pacs.evaluation.tasks import Task
 from pacs.rewards.configured import RunReward
@@ -278,6 +278,15 @@ def test_evaluations_follow_their_run_s_verifier_settings(make_run: MakeRun, swe
     said = f"- grading: math.accept_unevaluated differs: false ({runs[0].label}), true ({runs[1].label})."
     assert said in render(results_of(sweep, runs))["results.md"].decode()
     assert results_of(sweep, runs[:1])["notes"] == []
+
+
+def test_evaluations_that_were_drawn_otherwise_are_said_so(sweep: Sweep, make_run: MakeRun) -> None:
+    """One of them by hand, at another temperature: the sweep takes it as it is there."""
+    runs = [make_run("1", 0), make_run("1", 1)]
+    for run, temperature in zip(runs, (0.6, 1.0), strict=True):
+        evaluate(run, [0, 2, 4], settings_of(sampling=Sampling(temperature=temperature)))
+    said = f"sampling.temperature differs: 0.6 ({runs[0].label}), 1.0 ({runs[1].label})."
+    assert results_of(sweep, runs)["notes"] == [said]
 
 
 def test_a_mean_of_graded_scores_is_no_share_of_right_answers(sweep: Sweep, make_run: MakeRun) -> None:
