@@ -36,6 +36,7 @@ def main(args: argparse.Namespace) -> int:
     """Cut, grade, write and print."""
     from pacs.evaluation.budgets import budget_curves, to_json
     from pacs.evaluation.budgets_page import draw, page
+    from pacs.evaluation.compare import folder_notes
     from pacs.evaluation.process import nothing_left
     from pacs.evaluation.settings import read_settings
 
@@ -47,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
     with nothing_left():
         found = budget_curves(folders, budgets, args.tokenizer)
     problems = {task: settings[0].tasks[task].problems for task in found}
-    text = page(found, problems)
+    text = page(found, problems, folder_notes(folders) if len(folders) > 1 else [])
     args.out.mkdir(parents=True, exist_ok=True)
     write_json(args.out / JSON, to_json(found))
     draw(found).savefig(args.out / PICTURE)

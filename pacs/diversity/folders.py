@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from pacs.base.errors import UserError, nearest
-from pacs.evaluation.compare import check_same_problems, common_tasks, grading_notes, setting_notes
+from pacs.evaluation.compare import check_same_problems, common_tasks, folder_notes
 from pacs.evaluation.folder import read_grades, read_problems, read_task, task_names
 from pacs.evaluation.sample import GradedTask, Problem
 from pacs.evaluation.settings import FILE, read_settings
@@ -78,7 +78,5 @@ def notes(folders: Sequence[Path], names: Sequence[str]) -> dict[str, str]:
         folders: of the evaluations.
         names: by which they are shown.
     """
-    settings = dict(zip(names, map(read_settings, folders), strict=True))
-    said = setting_notes({name: {"sampling": vars(one.sampling)} for name, one in settings.items()})
-    said += grading_notes({name: vars(one.grading) if one.grading else None for name, one in settings.items()})
+    said = folder_notes(dict(zip(names, folders, strict=True)))
     return {"note": " ".join(said)} if len(folders) > 1 and said else {}

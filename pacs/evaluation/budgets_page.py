@@ -1,5 +1,7 @@
 """Curves of pass@1 over budgets of tokens, as Markdown and as a picture."""
 
+from collections.abc import Sequence
+
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, NullLocator
@@ -7,7 +9,7 @@ from matplotlib.ticker import FuncFormatter, NullLocator
 from pacs.base.markdown import interval, number, percent, table
 from pacs.base.terminal import visible
 from pacs.evaluation.budgets import AtBudget, Budgets
-from pacs.evaluation.comparison_page import difference_of
+from pacs.evaluation.comparison_page import difference_of, unlike
 from pacs.report import style
 from pacs.report.figures import AXES_SHARE, PAGE_INCHES, PNG_DOTS_PER_INCH
 from pacs.report.findings import shorten
@@ -18,18 +20,19 @@ pass@1 in percent, with the 95% interval of the bootstrap over problems, of the 
 not answered by then is wrong. Samples that end before the budget keep their grades."""
 
 
-def page(budgets: Budgets, problems: dict[str, int]) -> str:
+def page(budgets: Budgets, problems: dict[str, int], notes: Sequence[str]) -> str:
     """The page as Markdown, with a newline at its end.
 
     Args:
         budgets: to be shown.
         problems: of each task.
+        notes: what makes a comparison doubtful.
     """
     labels = list(next(iter(budgets.values())))
     about = EXPLANATION + (
         f" Differences are to {labels[0]}, problem by problem; `*` where the interval excludes 0." if labels[1:] else ""
     )
-    parts = ["# pass@1 by budget of tokens", about]
+    parts = ["# pass@1 by budget of tokens", *([unlike(notes)] if notes else []), about]
     for task, curves in budgets.items():
         columns = list(next(iter(curves.values())))
         rows = []

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pacs.base.errors import UserError
@@ -9,6 +10,7 @@ from pacs.base.settings import flatten
 from pacs.base.statistics import Estimate, estimate
 from pacs.evaluation.grading import NOT_RECORDED, differences
 from pacs.evaluation.results import Evaluation
+from pacs.evaluation.settings import read_settings
 from pacs.evaluation.summary import pass_at_ks, pass_at_values
 
 #: Most problems that an error names.
@@ -163,6 +165,17 @@ def grading_notes(gradings: Mapping[str, Mapping[str, Any] | None]) -> list[str]
         for name, was, is_now in differences(one["verifiers"], other["verifiers"]):
             said.append(f"grading: {name} differs: {was} ({first}), {is_now} ({label}).")
     return said
+
+
+def folder_notes(folders: Mapping[str, Path]) -> list[str]:
+    """Where the samples of folders were not drawn and graded alike: a sentence each.
+
+    Args:
+        folders: of evaluations, by their labels.
+    """
+    settings = {label: read_settings(folder) for label, folder in folders.items()}
+    said = setting_notes({label: {"sampling": vars(one.sampling)} for label, one in settings.items()})
+    return said + grading_notes({label: vars(one.grading) if one.grading else None for label, one in settings.items()})
 
 
 def _decisive(evaluation: Evaluation, shared: Sequence[str]) -> Iterator[tuple[str, Any]]:

@@ -35,7 +35,7 @@ def comparison_page(
     """
     parts = ["# Comparison"]
     if notes:
-        parts.append("**Not everything but the model is the same:**\n\n" + "\n".join(f"- {note}" for note in notes))
+        parts.append(unlike(notes))
     first, *others = evaluations
     parts += [
         EXPLANATION + (f"\n{DIFFERENCES.format(first=first.label)}" if others else ""),
@@ -52,6 +52,11 @@ def comparison_page(
         sources = [f"- {c.name} (reported): {c.source}, {', '.join(c.tables)}." for c in columns]
         parts += ["## Reported", "\n".join([*sources, *(f"- {remark}" for remark in remarks())])]
     return visible("\n\n".join(parts)) + "\n"
+
+
+def unlike(notes: Sequence[str]) -> str:
+    """What makes a comparison doubtful, before its numbers; at least one sentence."""
+    return "**Not everything but the model is the same:**\n\n" + "\n".join(f"- {note}" for note in notes)
 
 
 def comparison_json(

@@ -14,7 +14,7 @@ from pacs.evaluation.budgets import budget_curves, cut_of, within
 from pacs.evaluation.folder import Store, write_problems
 from pacs.evaluation.grade import grade
 from pacs.evaluation.sample import Problem, Sample
-from pacs.evaluation.settings import Sampling
+from pacs.evaluation.settings import Sampling, read_settings
 from pacs.rewards.reasoning import UNENDED
 from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.evaluation.folders import MODEL, TASK, problems, settings_of
@@ -150,10 +150,22 @@ def test_the_command_writes_a_page_numbers_and_a_picture(
     page = (tmp_path / "out" / "budgets.md").read_text()
     assert page in printed
     assert "| later − one" in page
+    assert "Not everything" not in page
     numbers = json.loads((tmp_path / "out" / "budgets.json").read_text())
     assert list(numbers[TASK]["one"]) == ["4", "8", "16", "32", "64"]
     assert numbers[TASK]["one"]["64"]["accuracy"]["mean"] == 0.75
     assert (tmp_path / "out" / "budgets.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_samples_that_were_drawn_otherwise_are_said_so(
+    tmp_path: Path, tokenizer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("one", "hot"):
+        write(tmp_path / name, tokenizer)
+    settings = read_settings(tmp_path / "hot")
+    replace(settings, sampling=replace(settings.sampling, temperature=1.0)).write(tmp_path / "hot")
+    assert run(tmp_path / "one", tmp_path / "hot", "--budgets", 16, "--out", tmp_path / "out") == 0
+    assert "- sampling.temperature differs: 0.6 (one), 1.0 (hot)." in capsys.readouterr().out
 
 
 def test_what_cannot_be_cut_is_refused(tmp_path: Path, tokenizer: Path, capsys: pytest.CaptureFixture[str]) -> None:
