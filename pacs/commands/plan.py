@@ -22,6 +22,7 @@ from pacs.base.terminal import print
 
 if TYPE_CHECKING:
     from pacs.planning.plan import Plan
+    from pacs.planning.workload import Workload
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -65,20 +66,13 @@ def main(args: argparse.Namespace) -> int:
 
 def as_json(plan: "Plan") -> dict[str, object]:
     """The plan for programs; bytes and seconds."""
-    import numpy as np
-
     from pacs.planning.generation import generation
     from pacs.planning.weight_sync import weight_sync_seconds
 
     work = plan.work
-    lengths = {"prompts": work.lengths.prompts, "responses": work.lengths.responses}
-    told = {
-        name: {"mean": float(tokens.mean())} | {f"p{part}": float(np.percentile(tokens, part)) for part in (50, 90, 99)}
-        for name, tokens in lengths.items()
-    }
     return {
         "fits": plan.fits,
-        "workload": asdict(work) | {"lengths": {"source": work.lengths.source} | told},
+        "workload": _workload(work),
         "generation": asdict(generation(work)) if plan.seconds else {},
         "weight_sync": weight_sync_seconds(work) if plan.seconds else {},
         "phases": [asdict(phase) | {"total": phase.total, "fits": phase.fits} for phase in plan.phases],
@@ -86,3 +80,16 @@ def as_json(plan: "Plan") -> dict[str, object]:
         "mends": plan.mends,
         "gains": plan.gains,
     }
+
+
+def _workload(work: "Workload") -> dict[str, object]:
+    """With what lengths come to in their place; a generative critic's part of it likewise."""
+    import numpy as np
+
+    lengths = {"prompts": work.lengths.prompts, "responses": work.lengths.responses}
+    told = {
+        name: {"mean": float(tokens.mean())} | {f"p{part}": float(np.percentile(tokens, part)) for part in (50, 90, 99)}
+        for name, tokens in lengths.items()
+    }
+    parts = {name: part and _workload(part) for name, part in (("judge", work.judge), ("asked", work.asked))}
+    return asdict(work) | {"lengths": {"source": work.lengths.source} | told} | parts

@@ -1,9 +1,12 @@
 """GenAC in the plan: a second model and a second engine, and what traces add to a step."""
 
+import json
+
 import pytest
 from omegaconf import DictConfig, OmegaConf
 
 from benchmarks.critic_costs import Lengths, genac, ppo
+from pacs.commands.plan import as_json
 from pacs.composing import compose_run
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.report import heading
@@ -57,6 +60,15 @@ def test_the_plan_says_what_it_assumes(config: DictConfig) -> None:
     said = heading(plan(config).work)
     assert said.startswith("genac (")
     assert "traces of a critic about their segments, assumed)" in said
+
+
+def test_the_plan_is_json_with_the_critic_s_part(config: DictConfig) -> None:
+    made = plan(config)
+    written = json.loads(json.dumps(as_json(made)))["workload"]
+    for part, work in ((written, made.work), (written["judge"], made.work.judge), (written["asked"], made.work.asked)):
+        assert work is not None
+        assert part["lengths"]["responses"]["mean"] == pytest.approx(float(work.lengths.responses.mean()))
+    assert written["judge"]["judge"] is None
 
 
 def test_an_engine_that_cannot_hold_one_state_is_an_obstacle(config: DictConfig) -> None:
