@@ -73,8 +73,7 @@ def _candidates(work: Workload, phase: str) -> Iterator[tuple[str, Workload]]:
         for percent in range(95, 10, -5):
             yield f"{names.ENGINE_MEMORY_SHARE}={percent / 100}", changed("engine", memory_share=percent / 100)
         for size in (2, 4, 8):
-            # vLLM refuses a part of a head.
-            if work.ranks % size == work.engine_gpus % size == work.architecture.num_attention_heads % size == 0:
+            if work.ranks % size == work.engine_gpus % size == 0:
                 yield f"{names.ENGINE_GPUS}={size}", changed("engine", tensor_parallel=size)
     if phase == "update":
         for tokens in _budgets(work.policy.micro_batch_tokens, work):

@@ -147,8 +147,11 @@ def _pass_parts(work: Workload, model: Trained, activations: Activations, *, gra
 
 
 def _generation(work: Workload) -> Phase:
+    heads, gpus = work.architecture.num_attention_heads, work.engine.tensor_parallel
     obstacle = None
-    if cache_tokens(work) < work.engine.positions:
+    if heads % gpus:
+        obstacle = f"vLLM cannot share {heads} heads among the {gpus} GPUs of an engine"
+    elif cache_tokens(work) < work.engine.positions:
         obstacle = _too_long(work, "vLLM")
     elif work.judge is not None and cache_tokens(work.judge) < work.judge.engine.positions:
         obstacle = _too_long(work.judge, "the critic's vLLM")

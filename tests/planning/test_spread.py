@@ -155,6 +155,14 @@ def test_no_engine_is_named_whose_gpus_would_share_a_head() -> None:
     assert named == [[], [f"{ROLLOUT}.tensor_model_parallel_size=8"]]
 
 
+def test_an_engine_whose_gpus_would_share_a_head_is_an_obstacle() -> None:
+    """vLLM refuses to start (`ModelConfig.verify_with_parallel_config`)."""
+    made = make_plan(config_of(TWO_HEADS, f"{ROLLOUT}.tensor_model_parallel_size=8"), hardware="h200x8")
+    assert not made.fits
+    assert "generation does not fit: vLLM cannot share 12 heads among the 8 GPUs of an engine: " in verdict(made)
+    assert made.mends["generation"] == [f"{ROLLOUT}.tensor_model_parallel_size=2"]
+
+
 def test_what_a_plan_has_and_the_measured_step_had_not_changes_no_rate() -> None:
     """LoRA, partial rollouts, a critic that writes text, an engine that keeps its memory."""
     near = step_of("actor_rollout_ref.model.path=Qwen/Qwen3-0.6B")
