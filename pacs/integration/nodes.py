@@ -132,24 +132,6 @@ def make_temporary_folders() -> None:
         ray.get(on_nodes(nodes, clearing.make_temporary, Path(os.environ[clearing.TEMPORARY])), timeout=ANSWER_SECONDS)
 
 
-def check_alone() -> None:
-    """Refuse a Ray cluster in which another run trains: both would put responses into one queue, under the same names.
-
-    verl's queue is an actor of this name, whichever job has made it. This is called before the run's own is there.
-
-    Raises:
-        RuntimeError: There is one.
-    """
-    try:
-        ray.get_actor("TransferQueueController", namespace="transfer_queue")
-    except ValueError:
-        return
-    raise RuntimeError(
-        "another run trains in this Ray cluster, and verl would mix the responses of both (a cluster has one "
-        "TransferQueue): wait for its end, or start a Ray cluster for each run"
-    )
-
-
 def look_on_this_node(files: Iterable[Path]) -> tuple[list[Path], dict[str, str]]:
     """Which of the files are not here, and the versions that are installed."""
     return [file for file in files if not file.exists()], installed_versions()

@@ -8,7 +8,7 @@ from verl.trainer.main_ppo import TaskRunnerV1
 from pacs.base.run_folder import RunFolder
 from pacs.integration import reward_manager
 from pacs.integration.launch.forks import end_forks_with_this_process
-from pacs.integration.nodes import check_alone, make_temporary_folders
+from pacs.integration.nodes import make_temporary_folders
 from pacs.runs.actor_failures import cause_of
 from pacs.runs.state import report_fault
 
@@ -30,7 +30,6 @@ class PacsTaskRunner(TaskRunnerV1.__ray_metadata__.modified_class):  # type: ign
 
         end_forks_with_this_process()
         try:
-            check_alone()
             make_temporary_folders()
             written = OmegaConf.load(RunFolder(config.run.dir).config)
             assert isinstance(written, DictConfig)
