@@ -26,6 +26,10 @@ ANSWER_SECONDS = 120.0
 CONNECT_SECONDS = 5.0
 #: How long Ray may take to find out that a whole node has died.
 LOST_SECONDS = 5.0
+#: The actor that rules verl's queue of rows, by a name that is the same in every run.
+QUEUE = {"name": "TransferQueueController", "namespace": "transfer_queue"}
+#: How long that of a run that has just ended may be there.
+QUEUE_SECONDS = 15.0
 
 
 @contextmanager
@@ -119,6 +123,16 @@ def clear_other_nodes(run_dir: Path) -> None:
         clearing.clear(run_dir, token, **options)
     if calls := on_nodes(other_nodes(), clearing.clear, run_dir, token, **options):
         ray.wait(calls, num_returns=len(calls), timeout=SECONDS)
+
+
+def has_queue() -> bool:
+    """Whether a run of verl's is training in this cluster: another one would take that one's queue for its own."""
+    deadline = time.monotonic() + QUEUE_SECONDS
+    while QUEUE in ray.util.list_named_actors(all_namespaces=True):
+        if time.monotonic() > deadline:
+            return True
+        time.sleep(0.5)
+    return False
 
 
 def prepare_other_nodes(run_dir: Path) -> None:

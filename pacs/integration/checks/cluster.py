@@ -38,6 +38,10 @@ def prepare_cluster(config: DictConfig) -> None:
             refuse([*resource_problems(config, nodes.living_nodes()), *_node_problems(config)])
             _remark(config)
             nodes.clear_other_nodes(Path(config.run.dir))
+            if nodes.has_queue():
+                mend = "wait for its end, or start a cluster for this one"
+                said = f"a run is training there, and verl has one queue of rows in a cluster: {mend}."
+                raise ConfigError(f"{RAY_ADDRESS}={address}: {said}")
             nodes.prepare_other_nodes(Path(config.run.dir))
     except (ray.exceptions.GetTimeoutError, ray.exceptions.RayTaskError) as error:
         last = str(error).strip().splitlines()[-1]

@@ -20,7 +20,7 @@ import ray
 import transfer_queue.interface as tq_interface
 
 from pacs.base.terminal import print
-from pacs.integration.nodes import host_of, lost_nodes
+from pacs.integration.nodes import QUEUE, host_of, lost_nodes
 from pacs.integration.trainer.failed_prompts import failure_of
 from pacs.runs.actor_failures import DEATHS, cause_of, death_of, is_death
 from pacs.runs.state import Progress, report_fault, write_progress
@@ -191,7 +191,7 @@ def actors_of(trainer: Any) -> dict[str, Any]:
         "reward worker": trainer.get_reward_handles() or [],
         "generative critic's worker": trainer.critic.workers.workers if trainer.critic is not None else [],
         "vLLM server": servers_of(trainer),
-        "TransferQueue controller": [ray.get_actor("TransferQueueController", namespace="transfer_queue")],
+        "TransferQueue controller": [ray.get_actor(**QUEUE)],
         "TransferQueue storage": (tq_interface._TQ_STORAGE or {}).get("SimpleStorage", {}).values(),
     }
     return {f"{what} {i}": handle for what, handles in groups.items() for i, handle in enumerate(handles)}
