@@ -47,8 +47,7 @@ def read_inputs(config: DictConfig) -> Inputs:
     named = {
         key: [path for path in _texts(value) if Path(path).expanduser().exists()]
         for key, value in flat.items()
-        if _NAMES_FILES.search(key.rpartition(".")[2])
-        and (key == VALIDATION or (counts(key) and matters(key, flat, flat)))
+        if names_files(key) and (key == VALIDATION or (counts(key) and matters(key, flat, flat)))
     }
     with ThreadPoolExecutor(_THREADS) as threads:
 
@@ -60,6 +59,11 @@ def read_inputs(config: DictConfig) -> Inputs:
             for key, paths in named.items()
             if paths
         }
+
+
+def names_files(key: str) -> bool:
+    """Whether a setting names files or folders, or may: a name on the Hub, an import path."""
+    return _NAMES_FILES.search(key.rpartition(".")[2]) is not None
 
 
 def write_inputs(config: DictConfig, run_dir: Path) -> None:

@@ -3,19 +3,21 @@
 import os
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
 from pacs.base.errors import UserError, first_line
 from pacs.base.files import read_json
 from pacs.base.run_folder import RunFolder
+from pacs.base.settings import flatten
 from pacs.base.terminal import print
 from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import damaged_files
 from pacs.integration.checks import run as checks
 from pacs.integration.launch.folder_lock import check_contents, check_room, held, look_at
-from pacs.integration.launch.input_hashes import write_inputs
+from pacs.integration.launch.input_hashes import names_files, write_inputs
 from pacs.integration.launch.resume import check_former_run, choose_checkpoint
 from pacs.integration.patches import engine_stages
 from pacs.integration.provenance import write_run_folder
@@ -27,6 +29,7 @@ from pacs.runs.signals import StopRequests
 from pacs.runs.state import Progress, now, read_state, write_progress, write_state
 from pacs.runs.supervisor import FINISHED, Driver, supervise
 from pacs.verl_keys import config as keys
+from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import draws_more, guides, has_generative_critic, has_partial_rollouts, values_steps
 from pacs.verl_keys.correction import take_over
 from pacs.verl_keys.names import POLICY_PATH, TOTAL_STEPS
@@ -106,23 +109,17 @@ def check(config: DictConfig) -> None:
 def _name_inputs_absolutely(config: DictConfig) -> None:
     """What is here is opened by processes of the cluster, which are in the folder where Ray was started."""
 
-    def absolute(name: str) -> str:
-        path = Path(name).expanduser()
-        return str(path.absolute()) if path.exists() else name
+    named = {key: value for key, value in flatten(plain(config)).items() if names_files(key)}
+    for key, value in named.items():
+        here = [_absolute(each) for each in value] if isinstance(value, list) else _absolute(value)
+        if here != value:
+            OmegaConf.update(config, key, here)
 
-    for part, key in ((config.data, "train_files"), (config.data, "val_files")):
-        part[key] = [absolute(name) for name in part[key]] if OmegaConf.is_list(part[key]) else absolute(part[key])
-    models = [config.actor_rollout_ref.model, config.critic.model]
-    if has_generative_critic(config):
-        models.append(config.genac.critic.model)
-        config.genac.template = absolute(str(config.genac.template))
-    for model in models:
-        if model.path is not None:
-            model.path = absolute(str(model.path))
-    if (judge := config.reward.reward_model).model_path is not None:
-        judge.model_path = absolute(str(judge.model_path))
-    if config.get("method", {}).get("teacher"):
-        config.method.teacher = absolute(str(config.method.teacher))
+
+def _absolute(named: Any) -> Any:
+    """The whole path of what is here; what is not, and what is no path, as it is."""
+    path = Path(named).expanduser() if isinstance(named, str) and named else None
+    return named if path is None or not path.exists() else str(path.absolute())
 
 
 def check_folder(config: DictConfig) -> None:

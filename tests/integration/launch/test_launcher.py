@@ -24,11 +24,15 @@ from tests.runs.states import state_in
 def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ray's workers are in the folder where Ray was started."""
     monkeypatch.chdir(tmp_path)
-    config, _ = compose_run("ppo", ["recipe=arithmetic", "data.train_files=[here.parquet,gone.parquet]"])
-    Path("here.parquet").touch()
+    reward = "reward.custom_reward_function.path=here.py"
+    config, _ = compose_run("ppo", ["recipe=arithmetic", "data.train_files=[here.parquet,gone.parquet]", reward])
+    for name in ("here.parquet", "here.py", "pacs"):
+        Path(name).touch()
     Path("outputs/arithmetic/model").mkdir(parents=True)
     launcher._name_inputs_absolutely(config)
     assert config.data.train_files == [str(tmp_path / "here.parquet"), "gone.parquet"]
+    assert config.reward.custom_reward_function.path == str(tmp_path / "here.py")
+    assert config.trainer.project_name == "pacs"  # no setting that names a file
     assert config.actor_rollout_ref.model.path == config.critic.model.path == str(tmp_path / "outputs/arithmetic/model")
     OmegaConf.update(config, "actor_rollout_ref.model.path", "Qwen/Qwen3-8B")
     launcher._name_inputs_absolutely(config)
