@@ -12,7 +12,7 @@ from pacs.base.files import read_json
 from pacs.base.run_folder import RunFolder
 from pacs.base.settings import flatten
 from pacs.base.terminal import print
-from pacs.checkpoints.folder import METRICS, Checkpoint, newest_checkpoint
+from pacs.checkpoints.folder import METRICS, Checkpoint, clear_unfinished, newest_checkpoint
 from pacs.checkpoints.sums import FILE as SUMS
 from pacs.checkpoints.sums import damaged_files
 from pacs.integration.checks import run as checks
@@ -158,6 +158,7 @@ def train(config: DictConfig, driver: Driver | None = None, *, verbose: bool = F
         asked = {key: config.trainer[key] for key in ("resume_mode", "resume_from_path")}
         checkpoint = choose_checkpoint(config)
         newest = _end_former_start(run_dir)
+        clear_unfinished(RunFolder(run_dir).checkpoints)  # not only before the next save, which is hours away
         if newest not in (None, checkpoint):  # what was left of the last start has gone on until now
             with open_dict(config):
                 config.trainer.update(asked)

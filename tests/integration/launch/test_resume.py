@@ -205,6 +205,16 @@ def test_a_finished_run_is_not_started(tmp_path: Path, capsys: pytest.CaptureFix
     assert not (tmp_path / "state.json").exists()
 
 
+def test_a_start_removes_what_a_save_that_was_cut_off_has_left(tmp_path: Path) -> None:
+    saved(tmp_path, 20)
+    left = tmp_path / "checkpoints" / checkpoints.SAVING / "global_step_20"
+    left.mkdir(parents=True)
+    launcher.check_folder(composed(tmp_path))
+    assert left.exists()
+    assert launcher.train(composed(tmp_path)) == 0
+    assert not left.parent.exists()
+
+
 def test_a_folder_in_which_a_run_trains_is_refused(tmp_path: Path) -> None:
     with (tmp_path / LOCK).open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
