@@ -122,6 +122,8 @@ class MethodTrainer(SynchronousTrainer):
         sampled = self.grading.sampled(self.grades)
         metrics.update(outcome(sampled.scores[sampled.first], "score"))
         metrics.update(outcome(self.grades.rewards[self.grades.first], "rewards"))
+        # A resumed run goes on with these; of a number verl has made its mean, which may differ in the last bit.
+        metrics.update({logged_as(name): value for name, value in self.memory.items()})
         for name in [name for name in metrics if name.startswith(("critic/advantages/", "critic/returns/"))]:
             del metrics[name]
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import torch
 from omegaconf import OmegaConf
-from verl.trainer.ppo.v1.trainer_base import KVBatchMeta
+from verl.trainer.ppo.v1.trainer_base import KVBatchMeta, PPOTrainer
 from verl.trainer.ppo.v1.trainer_sync import PPOTrainerSync
+from verl.trainer.ppo.v1.utils import MetricsAggregator
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, TrainBatch
@@ -273,6 +274,19 @@ def test_eras_ranks_are_fetched_logged_and_carried_to_the_next_step_and_the_next
     assert right.tolist() == [right[0].item(), 1.0, right[0].item(), right[0].item()]
     assert 0.5 <= wrong[0] < 1 < right[0] <= 1.5  # both ranks are above 2.5
     assert again.memory["era_rank"] == 0.75 * 2.5 + 0.25 * (6 + 3) / 2
+
+
+def test_what_a_token_weight_carries_is_kept_to_the_last_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """verl makes the mean over a step's parts of every metric: of one part of three rows (0.1 * 3) / 3."""
+    made, name = make_trainer(tmp_path, *ERA), ranks_module.logged_as("era_rank")
+    parts = MetricsAggregator()
+    parts.add_step_metrics({name: 0.1}, sample_count=3)
+    metrics = parts.get_aggregated_metrics()
+    assert metrics[name] != 0.1
+    made.memory, made.grades = {"era_rank": 0.1}, TWO
+    monkeypatch.setattr(PPOTrainer, "_compute_metrics", lambda *_, **__: None)
+    made._compute_metrics(None, metrics, {}, global_steps=1, epoch=0)
+    assert metrics[name] == 0.1
 
 
 @pytest.mark.parametrize(("step", "due"), [(4, True), (5, False)])
