@@ -3,7 +3,6 @@
 import socket
 from collections.abc import Iterator
 from contextlib import nullcontext
-from itertools import count, islice
 
 import pytest
 import ray
@@ -51,15 +50,3 @@ def test_nor_does_one_that_goes_meanwhile(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setattr(nodes, "clear_other_nodes", lists)
     launcher._clear_cluster(OmegaConf.create({"ray_kwargs": {"ray_init": {"address": "a"}}, "run": {"dir": "unused"}}))
     assert "Ray at a is gone (System error: Failed to connect to GCS.)" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize("looks", [0, 2, None])
-def test_a_cluster_has_a_run_whose_queue_stays(looks: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
-    """And none whose queue is gone after so many looks, since that run has just ended."""
-    left = count() if looks is None else iter(range(looks))
-    monkeypatch.setattr(nodes, "QUEUE_SECONDS", 2.0)
-    others = [{"name": "another", "namespace": "transfer_queue"}]
-    monkeypatch.setattr(
-        ray.util, "list_named_actors", lambda all_namespaces: others + [nodes.QUEUE for _ in islice(left, 1)]
-    )
-    assert nodes.has_queue() == (looks is None)
