@@ -68,8 +68,8 @@ def over_tasks(
 
 def of_run_elsewhere(run: Mapping[str, Any], mean: tuple[str, Sequence[str]]) -> dict[str, dict[str, float | None]]:
     """The measures of a run as another results.json has it, but its mean over tasks by `mean_of` of all runs here."""
-    own = {name: value for name, value in run["measures"].items() if name.split(" of ")[0] != MEAN}
-    return over_tasks({task: about.get("pass_at", {}) for task, about in run["evaluation"].items()}, mean) | own
+    others = {name: value for name, value in run["measures"].items() if name.split(" of ")[0] != MEAN}
+    return over_tasks({task: about.get("pass_at", {}) for task, about in run["evaluation"].items()}, mean) | others
 
 
 def of_run(
