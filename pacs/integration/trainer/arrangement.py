@@ -3,7 +3,8 @@
 verl hands rank r the r-th part of the batch and cuts each part into consecutive mini-batches of as many rows, and
 `force_group_size` keeps as many consecutive rows in one micro-batch. So the rows lie in *blocks* of one size: a group
 (the responses to one prompt) that has as many, or several smaller ones, and padding rows for what is missing. Where
-groups need not stay together (`cached`), the rows of a mini-batch are dealt out to the ranks one by one.
+groups need not stay together (`cached`), the rows of a mini-batch are dealt out to the ranks one by one, with as much
+padding as makes them as many on each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -73,6 +74,10 @@ def arrange(trainer: Any, batch: Any, metrics: dict[str, Any]) -> tuple[Any, Arr
     if trainer.last_choice is None or choice.strategy != trainer.last_choice.strategy:
         print(f"pacs: step {trainer.global_steps}: update strategy {choice.strategy}: {choice.reason}", flush=True)
     trainer.last_choice = choice
+    if choice.strategy == "cached" and actor.use_dynamic_bsz:
+        blocks = filled_up(blocks, len(batch), ranks)
+        rows = sum(len(block) for block in chain(*blocks))
+        lengths = lengths[:rows]
     if rows > len(batch):
         # Padding a batch that is smaller than the "multiple" fills it up to just that size.
         batch = upsample_batch_to_divisible_size(batch, rows, trainer.tokenizer.eos_token_id)
@@ -188,6 +193,20 @@ def _packed(groups: list[list[int]], lengths: Sequence[int], size: int, budget: 
             blocks.append(list(rows))
             tokens.append(size * PADDING_TOKENS + more)
     return blocks
+
+
+def filled_up(blocks: Sequence[list[list[int]]], rows: int, ranks: int) -> list[list[list[int]]]:
+    """Where rows are dealt out one by one: each mini-batch as one block, with no more padding than its ranks need.
+
+    Args:
+        blocks: of `blocks_of`.
+        rows: that are no padding, numbered from 0.
+        ranks: data-parallel ranks.
+    """
+    sampled = [[row for row in chain(*mini_batch) if row < rows] for mini_batch in blocks]
+    each = -(-max(map(len, sampled)) // ranks) * ranks
+    padding = count(rows)
+    return [[[*some, *islice(padding, each - len(some))]] for some in sampled]
 
 
 def rows_of_ranks(

@@ -3,7 +3,7 @@
 import random
 from collections import Counter
 from dataclasses import replace
-from itertools import chain, product
+from itertools import accumulate, chain, product
 
 import pytest
 import torch
@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pacs.algorithm import Pacs, advantage_loss, method_loss, score_responses, sequence_log_ratios
-from pacs.integration.trainer.arrangement import blocks_of, groups_of, largest_group, rows_of_ranks, sampling_order
+from pacs.integration.trainer.arrangement import (
+    blocks_of,
+    filled_up,
+    groups_of,
+    largest_group,
+    rows_of_ranks,
+    sampling_order,
+)
 from pacs.verl_keys.config import PADDING_TOKENS
 from tests.algorithm.naive import Batch, gradient, make_batch, naive_loss
 
@@ -87,6 +94,24 @@ def test_where_groups_may_be_split_they_still_lie_in_one_mini_batch(layout: tupl
             if row < len(uids):
                 mini_batch_of.setdefault(uids[row], set()).add(place * mini_batches // len(part))
     assert all(len(found) == 1 for found in mini_batch_of.values())
+
+
+def test_rows_that_are_dealt_out_one_by_one_need_hardly_any_padding() -> None:
+    """Groups of one to 64 rows on 64 ranks: 64 blocks of 64 rows would be twice as many as there are."""
+    sizes = [8] * 20 + [64] * 12 + [1]
+    ends = list(accumulate(sizes))
+    groups = [list(range(end - size, end)) for size, end in zip(sizes, ends, strict=True)]
+    lengths = [100] * ends[-1]
+    made = blocks_of(groups, lengths, per_mini_batch=20, size=64, ranks=64)
+    filled = filled_up(made, ends[-1], 64)
+    before, after = (sum(map(len, chain(*blocks))) for blocks in (made, filled))
+    assert (ends[-1], before, after) == (929, 2 * 64 * 64, 2 * 512)
+    parts = rows_of_ranks(filled, lengths + [PADDING_TOKENS] * (after - len(lengths)), 64, whole_groups=False)
+    assert sorted(chain(*parts)) == list(range(after))
+    assert {len(part) for part in parts} == {after // 64}
+    per_mini_batch = after // 64 // 2
+    in_first = {row for part in parts for row in part[:per_mini_batch]}
+    assert all(in_first.isdisjoint(group) or in_first.issuperset(group) for group in groups)
 
 
 @given(layouts(), st.integers(0, 99))
