@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from pacs.base.stops import SIGNALS
 from pacs.base.terminal import print
-from pacs.cluster.ray_node import INTERFACE, RayNode, logical_resources, own_address
+from pacs.cluster.ray_node import INTERFACE, RayNode, check_nodes, composed_run, logical_resources, own_address
 from pacs.cluster.rendezvous import ClusterError, Rendezvous
 from pacs.cluster.roles import follow, lead, reach
 from pacs.runs.state import this_host
@@ -62,8 +62,10 @@ def _take_part(meeting: Rendezvous, train: Sequence[str], join_seconds: float) -
     os.environ |= {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(meeting.secret)}
     os.environ.pop("RAY_AUTH_TOKEN", None)  # it would come first
     try:
-        resources = logical_resources(train)
+        config = composed_run(train)
+        resources = logical_resources(config)
         if meeting.node == 0:
+            check_nodes(config, meeting.nodes)
             ray = RayNode(own_address(os.environ.get(INTERFACE), alone=meeting.nodes == 1), None, resources)
             status = lead(meeting, ray, train, join_seconds=join_seconds)
         else:

@@ -16,12 +16,14 @@ from uuid import uuid4
 
 import psutil
 import yaml
-from omegaconf import OmegaConf
+from omegaconf import DictConfig, OmegaConf
 
 from pacs.cluster.rendezvous import ClusterError
 from pacs.runs.clearing import SOCKET_CHARS, remove_segments, segments_there
 from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
 from pacs.verl_keys.config import actor_slots, device, ranks_per_node
+from pacs.verl_keys.names import NODES
+from pacs.verl_keys.workload import nodes_used
 
 #: Chooses the head's network interface; the others take the one that leads there.
 INTERFACE = "PACS_INTERFACE"
@@ -93,11 +95,8 @@ def _of_the_default_route() -> str | None:
     return None
 
 
-def logical_resources(train: Sequence[str]) -> list[str]:
-    """Arguments of `ray start` on each node of a run; none for one on GPUs, which Ray counts itself.
-
-    Args:
-        train: the arguments of `pacs train`, which composes the run.
+def composed_run(train: Sequence[str]) -> DictConfig | None:
+    """What `pacs train` composes of its arguments; None of --help, or another option that trains nothing.
 
     Raises:
         ClusterError: If it cannot be composed; `pacs train` has said why.
@@ -110,10 +109,26 @@ def logical_resources(train: Sequence[str]) -> list[str]:
         settings = yaml.safe_load(composed.stdout)
     except yaml.YAMLError:
         settings = None
-    if not isinstance(settings, dict):  # --help, or another option that trains nothing
-        return []
-    config = OmegaConf.create(settings)
-    if device(config) != "cpu":
+    return OmegaConf.create(settings) if isinstance(settings, dict) else None
+
+
+def check_nodes(config: DictConfig | None, nodes: int) -> None:
+    """Refuse a run that would leave nodes of its own job idle to its end.
+
+    Raises:
+        ClusterError: If it uses fewer than so many.
+    """
+    used = None if config is None else nodes_used(config)
+    if used is not None and used < nodes:
+        raise ClusterError(
+            f"the run uses {used} of {nodes} nodes, and the others would have nothing to do: set {NODES}={nodes}, or "
+            "ask for fewer (--nodes of sbatch and srun)."
+        )
+
+
+def logical_resources(config: DictConfig | None) -> list[str]:
+    """Arguments of `ray start` on each node of a run; none for one on GPUs, which Ray counts itself."""
+    if config is None or device(config) != "cpu":
         return []
     slots = actor_slots(config)
     return [f"--num-gpus={ranks_per_node(config)}", *([] if slots is None else [f"--num-cpus={slots}"])]

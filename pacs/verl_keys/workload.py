@@ -91,6 +91,15 @@ def engine_gpus(config: DictConfig) -> int:
     return int(rollout.nnodes * rollout.n_gpus_per_node)
 
 
+def nodes_used(config: DictConfig) -> int | None:
+    """Machines that a run can use, at most: of training, and of vLLM and a judge that have their own; None where a
+    number is none, as another check says."""
+    judge = config.reward.reward_model
+    apart = judge.nnodes if judge.enable and judge.enable_resource_pool else 0
+    numbers = config.trainer.nnodes, config.actor_rollout_ref.rollout.nnodes, apart
+    return sum(numbers) if all(type(number) is int for number in numbers) else None
+
+
 def read_policy(config: DictConfig, parameters: int, vocabulary: int, adapters: int = 0) -> Trained:
     """The policy, of so many parameters and so many rows of its head, or a teacher that is laid out like it.
 

@@ -20,6 +20,7 @@ START_SECONDS = 500
 ENDING_SECONDS = 60
 #: Ray alone took more than 20 to start on a busy machine.
 JOIN_SECONDS = "45"
+TWO = ("recipe=arithmetic", "trainer.nnodes=2")
 
 pytestmark = [
     pytest.mark.slow,
@@ -88,7 +89,7 @@ def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) ->
     """Its folder is another one: it waits for the head's word there, and the head for its."""
     meet = tmp_path / "meet" / "77.0"
     meet.mkdir(parents=True)
-    job = Job(machines, tmp_path, "recipe=arithmetic", OWN_DISK=str(meet), PACS_JOIN_SECONDS=JOIN_SECONDS)
+    job = Job(machines, tmp_path, *TWO, OWN_DISK=str(meet), PACS_JOIN_SECONDS=JOIN_SECONDS)
     assert job.ends(100) == 2
     head = (meet / "0-host.log").read_text()
     assert f"1 of 2 nodes did not join within {JOIN_SECONDS} s" in head
@@ -101,7 +102,7 @@ def test_a_node_that_never_joins_is_named(machines: Machines, tmp_path: Path) ->
 def test_a_head_that_cannot_be_reached_is_named(machines: Machines, tmp_path: Path) -> None:
     machines.disconnect(1)
     try:
-        job = Job(machines, tmp_path, "recipe=arithmetic", PACS_JOIN_SECONDS=JOIN_SECONDS)
+        job = Job(machines, tmp_path, *TWO, PACS_JOIN_SECONDS=JOIN_SECONDS)
         assert job.ends(100) == 2
     finally:
         machines.connect(1)
