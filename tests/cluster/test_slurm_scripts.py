@@ -161,6 +161,7 @@ def test_a_node_has_cuda_s_devices_alone(tmp_path: Path) -> None:
 
 def node(folder: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pacs.cluster", "--nodes", "2", "--meet", str(folder), *options]
+    command += ["--", "trainer.nnodes=2"]
     return subprocess.run(command, cwd=ROOT, env=os.environ | environment, capture_output=True, text=True, timeout=60)
 
 
@@ -183,6 +184,21 @@ def test_an_interface_that_is_not_there_is_named_with_those_that_are(tmp_path: P
     assert result.returncode == 2
     assert "PACS_INTERFACE=ib7: " in result.stderr
     assert " lo" in result.stderr
+
+
+def test_a_run_that_would_leave_nodes_idle_ends_the_start_on_all(tmp_path: Path) -> None:
+    """Nothing is started of it: trainer.nnodes is 1 where it was forgotten."""
+    command = [sys.executable, "-m", "pacs.cluster", "--nodes", "2", "--meet", str(tmp_path)]
+    nodes = [
+        subprocess.Popen(
+            [*command, "--node", str(i), "--", "recipe=qwen3_8b"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+        )
+        for i in range(2)
+    ]
+    head, other = (node.communicate(timeout=60)[1] for node in nodes)
+    assert [node.returncode for node in nodes] == [2, 2]
+    assert "the run uses 1 of 2 nodes, and the others would have nothing to do: set trainer.nnodes=2" in head
+    assert "the head has ended before its Ray was up" in other
 
 
 def test_a_node_waits_for_the_head_no_longer_than_it_is_told(tmp_path: Path) -> None:
