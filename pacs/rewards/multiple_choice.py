@@ -10,7 +10,7 @@ from pacs.rewards.reasoning import final_part
 from pacs.rewards.verdict import verdict
 
 # `Answer: C`, `**Answer:** (C)`, `The answer: $C$`, `Answer: C) 5 m`; not `Answer: Carbon` or `Answer: A carbon atom`.
-_END: Final = r"(?=[ \t]*(?:$|[*$)\\.:,;]))"
+_END: Final = r"(?=[ \t\r]*(?:$|[*$)\\.:,;]))"
 # `, B`, ` or (B)`, `) / B`, `, or maybe B`: a second letter.
 _AND: Final = (
     r"[*$)\\ \t]{0,9}\(?(?:[,/&]|\bor\b|\band\b|\bbut\b|\bmaybe\b|\bperhaps\b|\bpossibly\b)[*$(\\ \t]{0,9}"

@@ -57,6 +57,7 @@ def test_a_boxed_letter(answer: str, extra_info: dict[str, Any] | None) -> None:
         "The final answer: $C$",
         "Answer: \\(C\\)",
         "Answer: C) Carbon dioxide",
+        "Answer: C\r",
         "Answer: A\nNo. Answer: C, since it burns.",
         "Answer: C\nAnswer: A carbon atom\nAnswer: Boron\nAnswer: b",  # the last lines name no letter
     ],
