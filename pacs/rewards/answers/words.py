@@ -78,13 +78,15 @@ _EVERYWHERE = re.compile(
 )
 _ORDER = re.compile(r"[<>]|\\(?:le|ge|ne|leq|geq|neq)(?![a-z])")
 #: Not a product of letters: capitals alone (AB), or words of which one has three letters that are no abbreviation.
-_BARE_WORDS = re.compile(r"[A-Z]{2,}|(?=.*[A-Za-z]{3})[A-Za-z']{2,}(?:[ -](?![ -])[A-Za-z']+)*\.?|[A-Z][a-z]+\.?")
+_BARE_WORDS = re.compile(r"[A-Z]{2,}|(?=.*[A-Za-z]{3})[A-Za-z']{2,}(?:[ -](?![ -])[A-Za-z']+)*\.?")
 _WORD_UNIT = re.compile(r"(.*[\d})])\s*((?<=\s)[a-zA-Z].*|%|\\%|(?<=\d)[a-zA-Z]{2,})", re.S)
 
 
 def are_words(text: str) -> bool:
     """Whether it is words alone, and no product of letters."""
-    return text in _SHORT_WORDS or (_BARE_WORDS.fullmatch(text) is not None and (len(text) > 3 or not text.islower()))
+    if text.rstrip(".").casefold() in _SHORT_WORDS:
+        return True
+    return _BARE_WORDS.fullmatch(text) is not None and (len(text) > 3 or text.isupper())  # Mgh is a product
 
 
 def words(text: str) -> types.Answer:
