@@ -21,7 +21,6 @@ from pacs.rewards.answers.unknowns import (
     named_apart,
     names_of,
     numbered,
-    of_letters,
     ordered,
     without_numbers,
 )
@@ -97,8 +96,8 @@ def compare(answer: types.Answer, gold: types.Answer) -> Comparison:
                 bare = answer.listed and not any(isinstance(item, types.Named) for item in items)
                 return _in_order(items, of_gold_items) if bare else "wrong"  # 3, 5 for x=3, y=5
             return _in_any_order(items, of_gold_items)
-        case types.Words(text), types.Expression(of_gold, None) if text.isalpha() and text.isupper():
-            return _evaluated(of_letters(text), of_gold)  # PV for P V
+        case types.Words() | types.Numeral(), types.Expression(of_gold, None) if plain := types.as_node(answer):
+            return _evaluated(plain, of_gold)
         case types.Time((first, second), None), types.Expression(of_gold, None) if second:
             return _evaluated(Quotient(Number(Fraction(first)), Number(Fraction(second))), of_gold)
         case types.Expression(node, None), types.Time((first, second), None) if second:

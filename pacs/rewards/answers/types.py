@@ -1,6 +1,8 @@
 """What an answer can be."""
 
-from pacs.rewards.answers.expression import Frozen, Node
+from fractions import Fraction
+
+from pacs.rewards.answers.expression import Frozen, Node, Number, Product, Variable
 
 
 class Answer(Frozen):
@@ -105,3 +107,13 @@ class Operation(Answer):
     """Something with an operation that is not calculated here, such as an integral."""
 
     name: str
+
+
+def as_node(answer: Answer) -> Node | None:
+    """The product that capitals may be (PV), and the number that a numeral of base 10 is; None of any other answer."""
+    match answer:
+        case Words(text) if text.isalpha() and text.isupper():
+            return Product(tuple(map(Variable, text)))
+        case Numeral(digits, 10):
+            return Number(Fraction(digits))
+    return None

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.expression import Product, Sum, Variable, negative, variables
+from pacs.rewards.answers.expression import Sum, Variable, negative, variables
 
 #: w goes before x, or behind z.
 _ALPHABET: Final = "abcdefghijklmnopqrstuv xyz"
@@ -82,11 +82,6 @@ def ordered(value: types.Answer, names: Sequence[str], order: Sequence[str]) -> 
         case types.Collection(items):
             return types.Collection(tuple(ordered(item, names, order) for item in items))
     return value
-
-
-def of_letters(text: str) -> Product:
-    """The product of unknowns that are named by a letter each."""
-    return Product(tuple(map(Variable, text)))
 
 
 def as_equations(answer: types.Answer, gold: types.Answer) -> tuple[types.Answer, types.Answer] | None:
