@@ -364,6 +364,7 @@ def test_what_is_not_72(answer: str) -> None:
         r"\text{\$}72",
         r"\text{\$72.00}",
         r"\underline{72}",
+        r"72\text{ }\text{cm}",
         r"\texttt{72}",
         r"72\%",
         r"\{72\}",

@@ -15,7 +15,9 @@ _WITHOUT_MEANING = re.compile(
     r"\\(?:left|right|[bB]igg?[lr]?|displaystyle|textstyle|limits|nolimits|rm|bf)(?![a-zA-Z])\.?"
     r"|\\(?:mathbf|boldsymbol|bm)\s*(?=\{\s*[-+(\d\\])|\\!|\\[vh]?phantom\s*(?:\{[^{}]*\}|\S)|\\label\s*\{[^{}]*\}"
 )
-_SPACE = re.compile(r"(?:(?<!\\)\\[,;:> \n]|\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|~|\s)+")
+_SPACE = re.compile(
+    r"(?:(?<!\\)\\[,;:> \n]|\\(?:quad|qquad|enspace|thinspace)(?![a-zA-Z])|\\(?:text|mbox) ?\{\s*\}|~|\s)+"
+)
 #: A sign -> its command, behind it.
 _SIGNS: Final = r"""
     ×\times ·\cdot ÷\div π\pi ∞\infty ≤\le ≥\ge ≠\ne ±\pm ∪\cup ∈\in √\sqrt ⋅\cdot ∉\notin ∖\setminus ∨\lor ∧\land
