@@ -92,7 +92,7 @@ _DIFFERENCE = re.compile(r"(\\mathbb[^-,]*)- ?(?=\\\{)")
 #: The letter x for the sign between a number and a power of ten: 1.6 x 10^{-19}.
 _TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
 #: What is a function's name or an operation's as well, and what may stand behind the unit.
-_UNITS: Final = ("deg", "min", "sec")
+_NAMES_OF_UNITS: Final = ("deg", "min", "sec")
 _END_OF_UNIT = re.compile(r"\s*(?:\^ ?\{?-?\d\}?\s*)?(?:$|[,;)\]}/]|\\(?:text|right|cdot)(?![a-z]))")
 #: An amount with its sign: \\text{\\$50}, \\text{\\$}50, 50\\text{\\%}.
 _TYPESET_AMOUNT = re.compile(r"\\(?:text|textbf|mbox) ?\{ ?(\\\$ ?[\d.,]*|[\d.,]* ?\\%) ?\}")
@@ -186,7 +186,7 @@ def tokenize(text: str) -> list[Token]:
 def _is_unit(before: list[Token], name: str, behind: str) -> bool:
     r"""Whether a function's name is a unit: behind a number, and applied to nothing, as in 9\\,\\mathrm{min}."""
     of_number = bool(before) and (before[-1].kind == "number" or before[-1].text == "}")
-    return of_number and name in _UNITS and _END_OF_UNIT.match(behind) is not None
+    return of_number and name in _NAMES_OF_UNITS and _END_OF_UNIT.match(behind) is not None
 
 
 def _measured(before: list[Token], alphabet: str, letter: str) -> bool:
