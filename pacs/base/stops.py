@@ -12,6 +12,9 @@ from pacs.base.terminal import say
 
 SIGNALS = (signal.SIGTERM, signal.SIGUSR1, signal.SIGINT, signal.SIGHUP)
 POLL_SECONDS = 0.2
+#: Signals within this time of the first are one request: a service manager sends SIGTERM and SIGHUP, a `timeout` one to
+#: its program and one to the group, and who has started the launcher may pass on what it has got itself.
+ONE_REQUEST_SECONDS = 1.0
 
 
 class Stops:

@@ -19,6 +19,7 @@ from pathlib import Path
 from uuid import uuid4
 
 from pacs.base.run_folder import RunFolder
+from pacs.base.stops import ONE_REQUEST_SECONDS
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs import state as states
@@ -40,9 +41,6 @@ from pacs.runs.signals import StopRequests, blocked
 #: Exit statuses of `pacs train`. A launcher may requeue a run that was stopped: EX_TEMPFAIL of sysexits.h.
 FINISHED, FAILED, REFUSED = 0, 1, 2
 POLL_SECONDS = 0.2
-#: Signals within this time of the first are one request: a service manager sends SIGTERM and SIGHUP, a `timeout` one to
-#: its program and one to the group, and who has started the launcher may pass on what it has got itself.
-ONE_REQUEST_SECONDS = 1.0
 #: Seconds in which the processes of a run that has ended by itself are to end, before they are killed.
 GRACE_SECONDS = 3.0
 

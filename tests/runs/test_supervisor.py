@@ -14,11 +14,11 @@ from pathlib import Path
 import psutil
 import pytest
 
-from pacs.base.stops import SIGNALS
+from pacs.base.stops import ONE_REQUEST_SECONDS, SIGNALS
 from pacs.runs.processes import processes_of
 from pacs.runs.settings import FaultSettings
 from pacs.runs.state import CAUSE_CHARS, read_fault, read_state, write_state
-from pacs.runs.supervisor import FAILED, FINISHED, ONE_REQUEST_SECONDS, STOPPED
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from tests.runs.launched import Launched, heed_signals
 
 
