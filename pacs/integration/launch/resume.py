@@ -21,6 +21,9 @@ from pacs.verl_keys.algorithm_changes import algorithm_changes, plain
 #: What says which adapters a policy has, and what they do to it; the first whether it has any.
 ADAPTERS = ("lora_rank", "lora_alpha", "target_modules", "exclude_modules")
 
+#: What of a checkpoint is verl's queue of prompts and responses, with partial rollouts; and the number of its parts.
+QUEUE, QUEUE_UNITS = "transfer_queue", "transfer_queue.backend.SimpleStorage.num_data_storage_units"
+
 
 def choose_checkpoint(config: DictConfig) -> Checkpoint | None:
     """Find what the run goes on from, say so, and set verl's resume settings to it; None: it starts anew.
@@ -135,6 +138,11 @@ def _check_config(config: DictConfig, checkpoint: Checkpoint) -> None:
     if workers != now:
         said = f"{workers} in {checkpoint.folder}, {now} now: set it back to go on."
         raise ConfigError(f"data.dataloader_num_workers: {said}")
+    if keys.has_partial_rollouts(config) and (checkpoint.folder / QUEUE).is_dir():
+        # The queue is stored for each of its parts, and loaded for as many.
+        units, now = (OmegaConf.select(OmegaConf.create(dict(each)), QUEUE_UNITS) for each in (before, plain(config)))
+        if units != now:
+            raise ConfigError(f"{QUEUE_UNITS}: {units} in {checkpoint.folder}, {now} now: set it back to go on.")
     _check_adapters(config, before["actor_rollout_ref"]["model"], checkpoint)
     drawn = before.get("run", {}).get("rollouts", {}).get("pool", {}).get("weights")
     if drawn is not None and not keys.draws_from_pool(config):

@@ -139,6 +139,16 @@ def test_another_number_of_dataloader_workers_is_refused(tmp_path: Path) -> None
     assert "data.dataloader_num_workers: 0 in " in complaint
 
 
+def test_a_queue_in_another_number_of_parts_is_refused(tmp_path: Path) -> None:
+    """Of partial rollouts alone, whose queue is in the checkpoint."""
+    partial, parts = "run.rollouts.partial.ahead=0.5", "transfer_queue.backend.SimpleStorage.num_data_storage_units=3"
+    (saved(tmp_path / "partial", 3, partial) / "transfer_queue").mkdir()
+    assert f"{parts.partition('=')[0]}: 1 in " in refusal(composed(tmp_path / "partial", partial, parts))
+    assert choose_checkpoint(composed(tmp_path / "partial", partial)) is not None
+    saved(tmp_path / "waiting", 3)
+    assert choose_checkpoint(composed(tmp_path / "waiting", parts)) is not None
+
+
 def test_verls_loader_does_not_go_on_from_a_pool_and_a_pool_does_from_verls(tmp_path: Path) -> None:
     pool, accepted = "run.rollouts.pool.weights=sqrt", "run.resume.accept_changes=true"
     saved(tmp_path / "pool", 3, pool)
