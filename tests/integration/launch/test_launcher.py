@@ -2,12 +2,14 @@
 
 import copy
 from dataclasses import replace
+from importlib import resources
 from pathlib import Path
 from pkgutil import resolve_name
 
 import pytest
 from omegaconf import DictConfig, OmegaConf
 from ray._private import services
+from transfer_queue.storage.simple_storage import StorageUnitData
 
 from pacs.checkpoints.folder import METRICS, Checkpoint
 from pacs.composing import compose_run
@@ -37,6 +39,17 @@ def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkey
     OmegaConf.update(config, "actor_rollout_ref.model.path", "Qwen/Qwen3-8B")
     launcher._name_inputs_absolutely(config)
     assert config.actor_rollout_ref.model.path == "Qwen/Qwen3-8B"
+
+
+@pytest.mark.parametrize("hardware", ["cpu", "h200x8"])
+def test_verl_s_queue_takes_every_row_of_a_validation(hardware: str) -> None:
+    """2,000 problems with 64 responses each; a part of the queue has its share of them."""
+    config, _ = compose_run("pacs", ["recipe=arithmetic", f"hardware={hardware}"])
+    theirs = OmegaConf.load(str(resources.files("transfer_queue") / "config.yaml"))
+    storage = OmegaConf.merge(theirs, config.transfer_queue).backend.SimpleStorage
+    share = storage.total_storage_size and storage.total_storage_size // storage.num_data_storage_units
+    rows = 2000 * 64 // storage.num_data_storage_units
+    StorageUnitData(share).put_data({"reward": [0.0] * rows}, list(range(rows)))
 
 
 @pytest.mark.parametrize(("variable", "address"), [("", None), ("10.0.0.1:6379", "10.0.0.1:6379")])
