@@ -23,7 +23,7 @@ from verl.trainer.ppo.checkpoint_callback import CheckpointCallback
 from verl.trainer.ppo.v1.replay_buffer import DAPO_FILTERED_REWARD_COUNTS_KEY
 
 from pacs.algorithm import ReferenceSchedule
-from pacs.base.files import read_json, write_atomically
+from pacs.base.files import nearest, read_json, write_atomically
 from pacs.base.run_folder import RunFolder
 from pacs.base.terminal import print
 from pacs.checkpoints import folder as checkpoints
@@ -150,7 +150,7 @@ class Saving:
             seal_checked(folder, workers, step=step, reference=reference)
         except Exception as error:
             self.check_own()  # what is being written there would be the other start's
-            free = shutil.disk_usage(self.folder).free
+            free = shutil.disk_usage(nearest(self.folder)).free
             # On a full disk this makes room for the words that say so.
             checkpoints.clear_unfinished(self.folder)
             if free < FULL_BYTES:  # torch's own words for it are about positions in a file

@@ -213,6 +213,17 @@ def test_a_resumed_run_does_not_store_its_reference_again(tmp_path: Path) -> Non
     assert stored.is_relative_to(tmp_path / "branch")
 
 
+def test_a_first_save_that_fails_at_once_says_why(trainer: MethodTrainer, tmp_path: Path) -> None:
+    """Before a worker has made the folder of checkpoints."""
+
+    def dies() -> None:
+        raise RuntimeError("a worker died")
+
+    trainer.run_dir, trainer.saving.folder, trainer.global_steps = tmp_path, tmp_path / "checkpoints", 1
+    with pytest.raises(RuntimeError, match="a worker died"):
+        trainer.saving.save(dies)
+
+
 def test_a_save_that_is_cut_off_leaves_no_reference(tmp_path: Path) -> None:
     """Another would be left by each further try, as large as the model."""
     run = SavedRun(tmp_path)
