@@ -8,7 +8,7 @@
 # of the server's generative scoring have, the sampler gathers such labels for all rows and throws the top logprobs away. A
 # request with logprobs=3 beside it is left with its sampled token, and with token 0 at -inf; if token 0 ("!" for Qwen) was
 # sampled, its own log-probability is overwritten. Which tokens of a response are hit depends on what else runs at the time.
-# So a judge that scores labels on the engine of the rollouts spoils distillation from top logprobs, entropies and ratios. The
+# So a judge that scores labels on the engine of the rollouts spoils distillation from top logprobs, and entropies. The
 # same source serves CPUs and, on GPUs, the models without the new model runner (DEFAULT_V2_MODEL_RUNNER_ARCHITECTURES lists
 # those with it; not run). Score labels on an engine of their own, or with logprobs and no labels.
 #
