@@ -100,6 +100,14 @@ def watch(process: subprocess.Popen[str], start: Start, began: float) -> None:
     }
 
 
+def settings_of(data: Path, overrides: list[str]) -> list[str]:
+    """What the run is told but its folder: the task that was made, with its model if no other is chosen."""
+    files = [f"data.{part}_files={data / 'data.parquet'}" for part in ("train", "val")]
+    chosen = any(override.startswith("model=") for override in overrides)
+    model = [] if chosen else [f"actor_rollout_ref.model.path={data / 'model'}"]
+    return [*SETTINGS, *model, *files, *overrides]
+
+
 def measure(checkout: Path, data: Path, overrides: list[str]) -> Start:
     """One start of the checkout's `pacs train`.
 
@@ -108,9 +116,7 @@ def measure(checkout: Path, data: Path, overrides: list[str]) -> Start:
     """
     start = Start()
     with tempfile.TemporaryDirectory(prefix="start-") as folder:
-        files = [f"data.{part}_files={data / 'data.parquet'}" for part in ("train", "val")]
-        model = f"actor_rollout_ref.model.path={data / 'model'}"
-        command = [sys.executable, "-m", "pacs", "train", *SETTINGS, model, *files, f"run.dir={folder}/run", *overrides]
+        command = [sys.executable, "-m", "pacs", "train", f"run.dir={folder}/run", *settings_of(data, overrides)]
         began = time.monotonic()
         environment = os.environ | {"PYTHONPATH": str(checkout)}
         process = subprocess.Popen(
