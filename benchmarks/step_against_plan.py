@@ -16,8 +16,8 @@ torch's operations instead of kernels, of a decoder layer and of the rest, with 
 shape in bf16. A shape that takes longer than --limit is stopped, and keeps what it has written.
 
 Each result is written to OUT at once, with the machine's name, and is not measured again: an interrupted run continues
-where it was. Out of memory is a result, too; any other failure is retried after the other settings. The default OUT is
-meant to be committed.
+where it was. (--compare measures again, and replaces its older file.) Out of memory is a result, too; any other failure
+is retried after the other settings. The default OUT is meant to be committed.
 """
 
 import argparse
@@ -125,6 +125,7 @@ def compare(a: argparse.Namespace) -> int:
             lengths = LENGTHS_COUNTED if on_cpu else [settings["response_tokens"]]
             name = f"compare_{shape}_{a.head[-1]}_{a.attn}{f'_{layers}_layers' if layers else ''}.json"
             out = (a.out / name).resolve()
+            before = out.read_bytes() if out.is_file() else None
             print(f"{shape}, {model.num_hidden_layers} layers", flush=True)
             with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:
                 save_model(model, Path(folder) / "model", a.device, seed=0)
@@ -138,7 +139,7 @@ def compare(a: argparse.Namespace) -> int:
                 except SystemExit as error:
                     print(str(error)[-2000:], flush=True)
                     failed.append(name)
-            if out.is_file():
+            if out.is_file() and out.read_bytes() != before:
                 found = json.loads(out.read_text())["variants"]
                 rows = settings["prompts"] * settings["responses"]
                 tables.append({variant: each | {"rows": rows} for variant, each in found.items()})

@@ -45,8 +45,9 @@ VARIANTS = {
 
 def seconds_table(variants: Mapping[str, Any]) -> str:
     """A line a variant: median seconds of each phase, and their ratio to the first variant's."""
-    first = next(iter(variants.values()))
-    phases, rows = list(first["seconds"]), []
+    first = next(iter(variants.values())).get("seconds", {})  # none where memory ran out
+    phases = next((list(found["seconds"]) for found in variants.values() if "seconds" in found), [])
+    rows = []
     for name, found in variants.items():
         if "error" in found:
             rows.append([name, *[""] * (2 * len(phases)), found["error"]])
@@ -54,7 +55,7 @@ def seconds_table(variants: Mapping[str, Any]) -> str:
         cells = []
         for phase in phases:
             ours = statistics.median(found["seconds"][phase])
-            cells += [f"{ours:.3f}", f"{ours / statistics.median(first['seconds'][phase]):.2f}"]
+            cells += [f"{ours:.3f}", f"{ours / statistics.median(first[phase]):.2f}" if first else ""]
         step = next(reversed(found["counted"].values())).get("step")
         on_gpu = f"{step['launches']:,.0f}, {step['busy_seconds']:.3f} s busy" if step else ""
         rows.append([name, *cells, on_gpu])
@@ -64,7 +65,7 @@ def seconds_table(variants: Mapping[str, Any]) -> str:
 def per_layer(
     few: Mapping[str, Any], more: Mapping[str, Any], layers: int, phase: str, what: str
 ) -> tuple[float, float]:
-    """What is counted of one layer, and of everything else, from two models whose numbers of layers differ by `layers`.
+    """What is counted of one layer, and of the smaller of two models whose numbers of layers differ by `layers`.
 
     Launches and waits are those of a step; bytes those of a token, from two lengths, and so without those of weights.
     """
@@ -82,19 +83,19 @@ def counts_table(few: Mapping[str, Any], more: Mapping[str, Any], layers: int) -
 
     Args:
         few: variant -> what was found with one layer, with `rows`, the responses of a step.
-        more: the same with more layers.
+        more: the same with more layers; of a variant that was cut off here there is no line.
         layers: how many more.
     """
     rows = []
-    for name in few:
+    for name in [name for name in few if name in more]:
         for phase in few[name]["seconds"]:
             cells = []
             for what, unit in UNITS.items():
-                layer, other = per_layer(few[name], more[name], layers, phase, what)
+                layer, in_all = per_layer(few[name], more[name], layers, phase, what)
                 first = next(iter(few))
                 of_first = per_layer(few[first], more[first], layers, phase, what)[0]
                 ratio = f"{layer / of_first:.2f}" if of_first else ""
-                cells += [f"{layer / unit:.1f}", ratio, f"{(other - layer) / unit:.1f}"]
+                cells += [f"{layer / unit:.1f}", ratio, f"{(in_all - layer) / unit:.1f}"]
             rows.append([f"{name}, {phase}", *cells])
     header = ["a step's", "launches a layer", "ratio", "other", "KiB a token, layer", "ratio", "other"]
     return format_table([*header, "waits a layer", "ratio", "other"], rows)

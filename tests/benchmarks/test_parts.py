@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import rewards, start
 from benchmarks.step import beside_plan
 from benchmarks.step.report import Bar, memory_bars, seconds, step_ratios, timing_table
 from benchmarks.step.rollouts import Rollouts, pad_responses, random_prompts, random_rollouts, response_lengths
 from benchmarks.step.settings import LONGEST, SHAPES, Settings
+from benchmarks.step.variants import counts_table, seconds_table
 from benchmarks.table import format_table
 from pacs.composing import compose_run
 
@@ -182,3 +184,28 @@ def test_out_of_memory_is_a_result_beside_the_plan() -> None:
     assert beside_plan.noise_table(results).splitlines()[2:] == [
         "8b, torch                                   0.03         0.5      1.2              2,048"
     ]
+
+
+def test_a_variant_without_memory_or_time_leaves_the_others_their_lines() -> None:
+    timed = {"seconds": {"update": [1.0, 3.0, 2.0]}, "counted": {"16": {"update": {"launches": 5, "bytes": 0}}}}
+    timed["counted"]["32"] = {"update": {"launches": 8, "bytes": 16 * 1024}}
+    lines = seconds_table({"before": {"error": "out of memory"}, "default": timed}).splitlines()
+    assert [line.split() for line in lines[2:]] == [["before", "out", "of", "memory"], ["default", "2.000"]]
+    of_rows = timed | {"rows": 1}
+    [line] = counts_table({"before": of_rows, "cut off": of_rows}, {"before": of_rows}, layers=1).splitlines()[2:]
+    assert line.startswith("before, update ")
+
+
+def test_a_start_of_another_model_is_one_of_that_model() -> None:
+    paths = {
+        compose_run("pacs", start.settings_of(Path("made"), overrides))[0].actor_rollout_ref.model.path
+        for overrides in ([], ["hardware=h200x1", "model=qwen3_0_6b"])
+    }
+    assert paths == {"made/model", "Qwen/Qwen3-0.6B"}
+
+
+def test_verdicts_are_counted_by_pairs_of_an_answer_and_a_gold() -> None:
+    rows = [("so \\boxed{1}", "1"), ("and so \\boxed{1}", "1"), ("so \\boxed{2}", "1"), ("so \\boxed{1}", "2")]
+    assert [(response[-8:], gold) for response, gold in rewards.different(rows)] == [
+        ("boxed{1}", "1"), ("boxed{2}", "1"), ("boxed{1}", "2")
+    ]  # fmt: skip

@@ -78,6 +78,19 @@ def test_a_step_beside_the_plan_goes_on_where_it_was_cut_off(tmp_path: Path) -> 
     assert json.loads(file.read_text())["mark"] == 1
 
 
+@pytest.mark.slow
+def test_a_comparison_that_is_cut_off_at_once_shows_nothing_of_an_older_one(tmp_path: Path) -> None:
+    older = {"older": {"seconds": {"update": [1.0]}, "counted": {"16": {"update": {}}}}}
+    file = tmp_path / "compare_smoke_torch_sdpa_1_layers.json"
+    file.write_text(json.dumps({"variants": older}))
+    arguments = ("--compare", "--shape", "smoke", "--limit", "0.01", "--out", str(tmp_path))
+    command = [sys.executable, "benchmarks/step_against_plan.py", *arguments]
+    finished = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert finished.returncode == 1, finished.stderr
+    assert "older" not in finished.stdout
+    assert list(tmp_path.iterdir()) == [file]
+
+
 @pytest.mark.gpu
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
