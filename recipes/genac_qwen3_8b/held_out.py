@@ -27,6 +27,8 @@ def divide(file: Path, problems: int, out: Path, seed: int) -> None:
     table = pq.read_table(file)
     if problems >= table.num_rows:
         raise UserError(f"--problems {problems}: {file} has {table.num_rows:,}, and some are to be trained on")
+    if file.resolve() in [(out / name).resolve() for name in (HELD, TRAIN)]:
+        raise UserError(f"--out {out}: {file} would be written over: give another folder")
     drawn = {*random.Random(seed).sample(range(table.num_rows), problems)}
     out.mkdir(parents=True, exist_ok=True)
     for name, held in ((HELD, True), (TRAIN, False)):

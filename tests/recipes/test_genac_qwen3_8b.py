@@ -24,6 +24,14 @@ def test_every_problem_is_in_one_of_the_two_files(tmp_path: Path) -> None:
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+def test_the_set_itself_is_not_written_over(tmp_path: Path) -> None:
+    source = tmp_path / "train.parquet"
+    pq.write_table(pa.table({"id": range(50)}), source)
+    with pytest.raises(UserError, match=r"train\.parquet would be written over: give another folder"):
+        divide(source, 8, tmp_path / "new" / "..", 0)
+    assert pq.read_table(source).num_rows == 50
+
+
 def test_a_set_that_is_too_small_or_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"no such file: prepare it first"):
         divide(tmp_path / "train.parquet", 1, tmp_path / "out", 0)
