@@ -9,7 +9,7 @@ it was in.
 
 import argparse
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -91,20 +91,25 @@ def run_missing(seeds: Iterable[int], stages: Iterable[str], sizes: Sizes, argum
                     raise UserError(f"--stages {stage}: seed {seed} has no critics yet: add {CRITICS} to them")
                 pretraining = critics["result"] if critics else None
                 jobs.append(Job(stage, seed, sizes, arguments.weights, pretraining))
-        for job, result in zip(jobs, _results(jobs, arguments.workers), strict=True):
+        for job, result in _results(jobs, arguments.workers):
             record = kept.keep(arguments.records, job.stage, job.seed, sizes, result)
             print(
                 f"seed {job.seed}: {job.stage} done, {record['result']['seconds']:.0f} s of processor time", flush=True
             )
 
 
-def _results(jobs: list[Job], workers: int) -> Iterator[dict[str, Any]]:
-    """In the order of the jobs, each as soon as it and those before it are there."""
+def _results(jobs: list[Job], workers: int) -> Iterator[tuple[Job, dict[str, Any]]]:
+    """Each as soon as it is there."""
     if workers == 1 or len(jobs) < 2:
-        yield from map(run, jobs)
+        yield from zip(jobs, map(run, jobs), strict=True)
         return
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
-        yield from pool.map(run, jobs)
+        going = {pool.submit(run, job): job for job in jobs}
+        try:
+            for ended in as_completed(going):
+                yield going[ended], ended.result()
+        finally:  # after a failure or Ctrl-C none that waits is begun
+            pool.shutdown(cancel_futures=True)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from pacs.base.errors import UserError
 from recipes.genac_arithmetic import __main__ as command
 from recipes.genac_arithmetic import kept, page, stages, teaching
 from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
+from tests.recipes.genac_arithmetic import waiting
 
 TINY = Sizes(
     pool_problems=16,
@@ -108,6 +109,19 @@ def test_what_is_interrupted_goes_on_and_repeats_nothing(
     assert len(ran) == len(set(ran)) == 2 * len(wanted)
     assert ran[: len(before)] == before
     assert len(kept.read(asked.records)) == 2 * len(wanted)
+
+
+def test_a_stage_is_recorded_before_a_longer_one_that_began_earlier(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C loses what is not recorded."""
+    monkeypatch.setattr(command, "run", waiting.run)
+    recorded = tmp_path / "recorded"
+    jobs = [waiting.Waiting("long", recorded), waiting.Waiting("short", None)]
+    results = command._results(jobs, 2)  # type: ignore[arg-type]
+    assert next(results) == (jobs[1], {"stage": "short"})
+    recorded.touch()
+    assert list(results) == [(jobs[0], {"stage": "long"})]
 
 
 def test_an_edited_size_is_another_run(asked: Namespace, ran: list[tuple[str, int]]) -> None:
