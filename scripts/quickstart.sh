@@ -10,6 +10,7 @@ set -euo pipefail
 # shellcheck source=scripts/lib/env.sh
 source "$(dirname "${BASH_SOURCE[0]}")/lib/env.sh"
 
+before=
 for argument in "$@"; do
     if [[ $argument == -h || $argument == --help ]]; then
         pacs_usage
@@ -19,6 +20,11 @@ for argument in "$@"; do
         echo "error: ${argument%%=*}: there is no such option; --seed and --out are those that there are." >&2
         exit 2
     fi
+    if [[ $argument != -* && $before != --seed && $before != --out ]]; then
+        echo "error: $argument: no option stands before it; --seed and --out are those that there are." >&2
+        exit 2
+    fi
+    before=$argument
 done
 if [[ ${*: -1} == --seed || ${*: -1} == --out ]]; then
     echo "error: ${*: -1}: a value is to follow, as in --seed 0." >&2
