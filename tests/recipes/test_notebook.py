@@ -1,5 +1,6 @@
 """recipes/minimal.ipynb runs from its first cell to its last, and its scores do what it says."""
 
+import re
 from pathlib import Path
 
 import nbformat
@@ -20,9 +21,22 @@ assert sum(rewards[-4:]) > sum(rewards[:4]) + 1
 """
 
 
+def execute(notebook: nbformat.NotebookNode) -> nbformat.NotebookNode:
+    return NotebookClient(notebook, timeout=800, resources={"metadata": {"path": NOTEBOOK.parent}}).execute()
+
+
 def test_it_runs_and_shows_what_it_says() -> None:
     notebook = nbformat.read(NOTEBOOK, as_version=4)
     assert all(not cell.get("outputs") for cell in notebook.cells), "the notebook is kept without outputs"
     notebook.cells.append(nbformat.v4.new_code_cell(CHECK))
-    done = NotebookClient(notebook, timeout=800, resources={"metadata": {"path": NOTEBOOK.parent}}).execute()
+    done = execute(notebook)
     assert any("image/png" in output.get("data", {}) for cell in done.cells for output in cell.get("outputs", ()))
+
+
+def test_it_runs_without_resets_as_its_end_proposes() -> None:
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    made = re.compile(r"settings = (Settings\(.*\))")
+    changed = r"settings = dataclasses.replace(\1, steps=2, reset_every=None)"
+    for cell in notebook.cells:
+        cell.source = made.sub(changed, cell.source).replace("import copy\n", "import copy\nimport dataclasses\n")
+    execute(notebook)
