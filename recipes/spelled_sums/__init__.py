@@ -1,1 +1,1 @@
-"""Chains of sums in which an early mistake spoils the rest, with a model made here: nothing is downloaded."""
+"""Sums answered in free text, which no rule compares, with a model made here: nothing is downloaded."""

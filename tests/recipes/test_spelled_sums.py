@@ -50,7 +50,7 @@ def test_the_careless_teacher_forgets_to_carry_and_says_what_comes_out() -> None
     assert 0.55 < wrong / carried < 0.65
 
 
-def test_the_sets_share_no_sum_and_fit() -> None:
+def test_the_sets_share_no_problem_and_fit() -> None:
     split = split_problems(0)
     texts = [problem.text for some in (split.train, split.probe, split.test) for problem in some]
     assert len(texts) == len(set(texts)) == sum(1 for a in range(10, 90) for b in range(10, 100 - a))
@@ -65,6 +65,14 @@ def test_the_sets_share_no_sum_and_fit() -> None:
     assert max(map(len, texts)) + 3 <= TASK.max_prompt_tokens
     assert split_problems(0) == split
     assert split_problems(1) != split
+
+
+def test_most_test_problems_are_trained_on_the_other_way_round() -> None:
+    """As README.md says."""
+    split = split_problems(0)
+    trained = {problem.text for problem in split.train}
+    swapped = ["+".join(reversed(problem.text.split("+"))) for problem in split.test]
+    assert (sum(text in trained for text in swapped), len(swapped)) == (115, 128)
 
 
 def test_right_is_the_sum_in_the_last_box() -> None:
