@@ -1,6 +1,6 @@
 """What runs took to a validation pass@1 of 0.9: steps, generated tokens and seconds of training, as a table.
 
-python -m recipes.arithmetic.speedrun outputs/pacs/arithmetic-*
+python -m recipes.arithmetic.speedrun outputs/pacs/speedrun-*
 """
 
 import argparse
