@@ -84,7 +84,7 @@ def warm_start(
 ) -> None:
     """Train `model` in place on what a solution looks like, not on how problems are solved.
 
-    An easy problem is answered rightly half of the time. A real one is answered with the boxed answer of another, at
+    An easy problem is answered rightly six times in ten. A real one is answered with the boxed answer of another, at
     times after the text of a third: LaTeX, often long or cut off, and wrong.
 
     Args:
