@@ -12,6 +12,7 @@ import re
 import textwrap
 from pathlib import Path
 
+from pacs.base.errors import UserError
 from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from recipes.theory import (
@@ -75,12 +76,15 @@ def main() -> None:
     )
     parser.add_argument("runs", nargs="?", choices=RUNS, help="run what is missing of these instead")
     runs = parser.parse_args().runs
-    if runs:
-        RUNS[runs]()
-        return
-    write_atomically(FOLDER / PAGE, page())
-    for name, picture in figures().items():
-        write_atomically(FOLDER / name, picture)
+    try:
+        if runs:
+            RUNS[runs]()
+            return
+        write_atomically(FOLDER / PAGE, page())
+        for name, picture in figures().items():
+            write_atomically(FOLDER / name, picture)
+    except UserError as error:
+        parser.error(str(error))
     print(FOLDER / PAGE)
 
 

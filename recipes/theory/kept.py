@@ -10,7 +10,7 @@ from pacs.base.files import write_atomically
 
 
 def read_runs(file: Path, settings: dict[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """What was run: `settings`, and `runs`, of each of `names` a dict of runs, empty where there is no file.
+    """What was run: `settings`, and `runs`, of each of `names` a dict of runs, empty where there is none.
 
     Raises:
         UserError: it was run with other settings.
@@ -20,7 +20,7 @@ def read_runs(file: Path, settings: dict[str, Any], names: Iterable[str]) -> dic
     kept: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
     if kept["settings"] != settings:
         raise UserError(f"{file} was run with other settings ({kept['settings']}): remove it to run anew")
-    return kept
+    return kept | {"runs": {name: {} for name in names} | kept["runs"]}
 
 
 def write_runs(file: Path, kept: dict[str, Any]) -> None:

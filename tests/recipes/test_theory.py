@@ -233,6 +233,7 @@ def test_kept_runs_of_other_settings_are_refused(tmp_path: Path) -> None:
     file = tmp_path / "runs.json"
     write_runs(file, {"settings": {"lr": 1}, "runs": {"a": {"b": [1.5]}}})
     assert read_runs(file, {"lr": 1}, ["a"])["runs"] == {"a": {"b": [1.5]}}
+    assert read_runs(file, {"lr": 1}, ["a", "new"])["runs"] == {"a": {"b": [1.5]}, "new": {}}
     with pytest.raises(UserError, match="other settings"):
         read_runs(file, {"lr": 2}, ["a"])
 
