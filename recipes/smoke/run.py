@@ -62,6 +62,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     ]
     try:
         config, hardware = compose_run("pacs", overrides)
+        steps = steps_of(config, 0 if parsed.no_resume else STEPS_AFTER)
     except UserError as error:
         print(f"smoke: {error}", file=sys.stderr)
         return 2
@@ -77,7 +78,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{full(plan)}\nsmoke: by the plan it does not fit: {advice}", file=sys.stderr)
         return 2
     make(out, *model)
-    steps = int(config.trainer.total_training_steps)
     train_in(out / "run", overrides)
     if not parsed.no_resume:
         train_in(out / "run", [*overrides, f"trainer.total_training_steps={steps + STEPS_AFTER}"])
@@ -85,6 +85,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     write_atomically(out / "gates.json", json.dumps([asdict(gate) for gate in found], indent=1) + "\n")
     show(found, out)
     return int(any(gate.passed is False for gate in found))
+
+
+def steps_of(config: DictConfig, after: int) -> int:
+    """Steps of the first start.
+
+    Args:
+        config: of the run.
+        after: steps of the second start.
+
+    Raises:
+        UserError: with these steps a gate has nothing to judge: no reset of the reference, or no step behind one.
+    """
+    steps, every = config.trainer.total_training_steps or 0, config.method.reference.reset_every
+    if every is None or not 1 < every < steps + after:
+        raise UserError(
+            f"method.reference.reset_every={every} with {steps + after} steps: the gates compare steps before and "
+            "after a reset: set at least 2, and fewer than the steps"
+        )
+    return int(steps)
 
 
 def judge(run: Path, config: DictConfig, plan: Plan, *, resumed_after: int | None) -> list[Gate]:
