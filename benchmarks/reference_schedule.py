@@ -22,6 +22,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the recipes are beside the package, not in it
 
 from pacs.base.arguments import positive
+from pacs.base.errors import UserError
 from recipes.minimal import Settings, count_or_never, run
 
 
@@ -111,7 +112,10 @@ def main() -> None:
         if asdict(setting) in done:
             continue
         print(f"run {i}/{len(settings)}: {name_of(setting)}, seed {setting.seed}", flush=True)
-        results.append({"setting": asdict(setting), **run(setting, a.work / f"seed{setting.seed}")})
+        try:
+            results.append({"setting": asdict(setting), **run(setting, a.work / f"seed{setting.seed}")})
+        except UserError as error:  # of the start
+            parser.error(str(error))
         a.out.parent.mkdir(parents=True, exist_ok=True)
         a.out.write_text(json.dumps(results, indent=1) + "\n")
         print("  reached: " + ", ".join(f"{n} {v:.3f}" for n, v in results[-1]["after"].items()), flush=True)

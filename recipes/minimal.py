@@ -30,6 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # the recipes are beside the
 
 from pacs.algorithm import Pacs, method_loss
 from pacs.base.arguments import positive, positive_number, whole_seed
+from pacs.base.errors import UserError
 from recipes.arithmetic.make import make
 from recipes.arithmetic.measure import Prompts, Responses, generate, grade, measure_model, read_prompts, response_logits
 from recipes.arithmetic.problems import split_problems
@@ -222,7 +223,10 @@ def parse() -> Settings:
 def main() -> None:
     """Train with the command line's settings, and print what it came to."""
     settings = parse()
-    result = run(settings, Path(f"outputs/minimal/seed{settings.seed}"))
+    try:
+        result = run(settings, Path(f"outputs/minimal/seed{settings.seed}"))
+    except UserError as error:  # of the start
+        sys.exit(f"minimal.py: error: {error}")
     print("held-out problems, before -> after:")
     for name, before in result["before"].items():
         print(f"  {name:22} {before:6.3f} -> {result['after'][name]:6.3f}")

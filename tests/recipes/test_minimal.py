@@ -273,6 +273,17 @@ def test_options_are_the_settings(monkeypatch: pytest.MonkeyPatch) -> None:
     assert parse(monkeypatch, "--reset-every", "9") == Settings(reset_every=9)
 
 
+def test_a_start_that_cannot_be_made_is_told_without_a_traceback(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "outputs" / "minimal" / "seed7").mkdir(parents=True)
+    (tmp_path / "outputs" / "minimal" / "seed7" / "thesis.tex").touch()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["minimal.py", "--seed", "7"])
+    with pytest.raises(SystemExit, match=r"^minimal\.py: error: .*holds other files \(thesis\.tex\)"):
+        minimal.main()
+
+
 def test_help_says_what_it_does(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         parse(monkeypatch, "--help")
