@@ -55,7 +55,10 @@ class LogNormalLengths(LogitsProcessor):  # type: ignore[misc]
             self.rows.pop(row, None)
         for row, params, prompt, written in batch_update.added:
             before = len(prompt) - prompt.index(self.last_of_prompt) - 1
-            self.rows[row] = before, written, random.Random(params.seed)
+            dice = random.Random(params.seed)
+            for _ in written:  # of a request that comes back to the batch: these throws are made
+                dice.random()
+            self.rows[row] = before, written, dice
         for one, other, direction in batch_update.moved:
             moved, replaced = self.rows.pop(one, None), self.rows.pop(other, None)
             if moved is not None:
