@@ -1,5 +1,9 @@
-"""Where all runs begin: a smaller model than the other recipes', after the same kind of warm start."""
+"""Where all runs begin: a smaller model than the other recipes', after the same kind of warm start.
 
+python -m recipes.genac_arithmetic.start     (trains it anew, and keeps it in the repository)
+"""
+
+import argparse
 from pathlib import Path
 
 import torch
@@ -73,5 +77,11 @@ def _as_read(problems: list[Problem]) -> Problems:
     )
 
 
-if __name__ == "__main__":
+def main() -> None:
+    """The command."""
+    argparse.ArgumentParser(prog="python -m recipes.genac_arithmetic.start", description=__doc__).parse_args()
     keep()
+
+
+if __name__ == "__main__":
+    main()
