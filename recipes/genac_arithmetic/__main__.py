@@ -18,7 +18,7 @@ from pacs.base.arguments import whole_seed
 from pacs.base.errors import UserError
 from pacs.base.locks import held
 from pacs.base.terminal import print
-from recipes.genac_arithmetic import kept, teaching
+from recipes.genac_arithmetic import kept, page, teaching
 from recipes.genac_arithmetic.sizes import COMPARED, CRITICS, JOINT, LONG, UNTOLD, Sizes
 from recipes.genac_arithmetic.stages import Job, run
 
@@ -45,7 +45,11 @@ def main() -> None:
     parser.add_argument("--stages", nargs="+", choices=every, default=every, help="default: all of them")
     parser.add_argument("--workers", type=int, default=1, help="stages that run at a time, on a core each (default: 1)")
     parser.add_argument(
-        "--records", type=Path, default=kept.FILE, help="file of the records (default: results.jsonl here)"
+        "--records",
+        type=Path,
+        default=kept.FILE,
+        help="file of the records (default: results.jsonl here); of another "
+        "one the results are printed, and not written into README.md",
     )
     parser.add_argument(
         "--weights", type=Path, default=kept.WEIGHTS, help=f"folder of the critics (default: {kept.WEIGHTS})"
@@ -61,10 +65,11 @@ def main() -> None:
                 if not teaching.KEPT.exists():
                     teaching.keep()
                 run_missing(arguments.seeds, arguments.stages, LONG if arguments.long else Sizes(), arguments)
-        from recipes.genac_arithmetic.page import rewrite  # matplotlib is slow to import
-
-        for file in rewrite(arguments.records):
-            print(file)
+        if arguments.records.resolve() == kept.FILE:
+            for file in page.rewrite(kept.FILE):
+                print(file)
+        else:  # README.md is of the records here
+            print(page.page(*(page.results(arguments.records, sizes) for sizes in (Sizes(), LONG))))
     except UserError as error:
         parser.error(str(error))
 

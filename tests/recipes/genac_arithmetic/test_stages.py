@@ -163,6 +163,18 @@ def test_the_page_says_what_records_say(asked: Namespace, ran: list[tuple[str, i
     assert page.results(asked.records) == {}
 
 
+def test_other_records_are_printed_and_leave_the_readme_alone(
+    asked: Namespace, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept.keep(asked.records, CRITICS, 0, Sizes(), _critics())
+    readme = Path(page.__file__).parent / page.README
+    before = readme.stat().st_mtime_ns
+    monkeypatch.setattr("sys.argv", ["genac", "--report", "--records", str(asked.records)])
+    command.main()
+    assert capsys.readouterr().out.startswith("1 seeds; mean")
+    assert readme.stat().st_mtime_ns == before
+
+
 def test_at_equal_tokens_runs_are_on_a_line_between_evaluations() -> None:
     assert page.at_tokens(_joint(0.6), 500) == pytest.approx(0.5)
     assert page.at_tokens(_joint(0.6), 5000) == pytest.approx(0.6)
