@@ -26,8 +26,8 @@ for argument in "$@"; do
     fi
     before=$argument
 done
-if [[ ${*: -1} == --seed || ${*: -1} == --out ]]; then
-    echo "error: ${*: -1}: a value is to follow, as in --seed 0." >&2
+if [[ $before == --seed || $before == --out ]]; then
+    echo "error: $before: a value is to follow, as in --seed 0." >&2
     exit 2
 fi
 pacs_environment
