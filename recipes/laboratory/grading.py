@@ -6,10 +6,8 @@ import torch
 
 from pacs.rewards.reference_answer import NAME as REFERENCE_PROBABILITY
 from recipes.code_repair.calculated import first_failure
-from recipes.spelled_sums.problems import in_words
+from recipes.spelled_sums.problems import NUMBERS
 from recipes.starts.read import grade as by_verifier
-
-_NUMBERS = frozenset(map(in_words, range(100)))
 
 
 def _repairs(text: str, truth: str) -> bool:
@@ -17,9 +15,9 @@ def _repairs(text: str, truth: str) -> bool:
 
 
 def _says_the_sum(text: str, truth: str) -> bool:
-    """Whether the last box has the number of a row's right answer, in whatever wording."""
+    """Whether the last box has the number of a row's right answer and no other, in whatever wording."""
     said = text.rpartition("\\boxed{")[2].partition("}")[0].split() if "\\boxed{" in text else []
-    return not _NUMBERS.isdisjoint({*said} & {*truth.split()})
+    return NUMBERS & {*said} == NUMBERS & {*truth.split()}
 
 
 #: Verifier -> what grades its rows here.

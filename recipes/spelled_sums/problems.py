@@ -30,15 +30,18 @@ def in_words(number: int) -> str:
     return TENS[tens] + (f"-{ONES[ones]}" if ones else "")
 
 
+NUMBERS = frozenset(map(in_words, range(100)))
+
+
 def is_right(problem: str, response: str) -> bool:
-    """Whether the last box of a response says the sum, whatever else is in it.
+    """Whether the last box of a response says the sum and no other number, whatever its other words are.
 
     Args:
         problem: the user's message.
         response: as text.
     """
     said = response.rpartition("\\boxed{")[2].partition("}")[0].split()
-    return "\\boxed{" in response and in_words(sum(map(int, problem.split("+")))) in said
+    return "\\boxed{" in response and NUMBERS & {*said} == {in_words(sum(map(int, problem.split("+"))))}
 
 
 def right_solution(problem: Problem, rng: random.Random) -> str:

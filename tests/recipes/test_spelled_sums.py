@@ -79,4 +79,5 @@ def test_right_is_the_sum_in_the_last_box() -> None:
     assert is_right("47+38", "7+8=15 \\boxed{that makes eighty-five}")
     assert not is_right("47+38", "\\boxed{eighty-five} no: \\boxed{seventy-five}")
     assert not is_right("47+38", "eighty-five")
+    assert not is_right("47+38", "\\boxed{seventy-five or eighty-five}")
     assert not is_right("42+38", "\\boxed{it is eighty-five}")

@@ -67,6 +67,11 @@ def probability(begun: Beginning, problem: str, before: str, answer: str) -> flo
     return math.fsum(float(known[place - 1, whole[0, place]]) for place in places) / len(places)
 
 
+def test_several_numbers_are_no_answer() -> None:
+    texts = ["\\boxed{that makes eighty-five}", "\\boxed{seventy-five or eighty-five}", "eighty-five"]
+    assert grade(texts, ["it is eighty-five"] * 3, [TASK.verifier] * 3).tolist() == [1, 0, 0]
+
+
 def test_labels_are_of_the_number_in_any_wording(sampled: tuple[Samples, Problems]) -> None:
     samples, problems = sampled
     labels = grade(samples.texts, problems.answers, problems.verifiers)
