@@ -72,13 +72,10 @@ class Tests:
 def gold_problem(gold: str) -> str | None:
     """Why programs cannot be graded by these tests, in words for the user; None if they can. For preparing data."""
     try:
-        tests = Tests.from_json(gold)
-        tests.check_lengths(Limits.output_mib)
-        for line in "\n".join(tests.inputs).split("\n") if tests.fn_name is not None else ():
-            _loads(line)
+        Tests.from_json(gold).check_lengths(Limits.output_mib)
     except json.JSONDecodeError as error:
         return f"{error.doc[:50]!r} is not JSON ({error.msg})"
-    except (ValueError, RecursionError) as error:
+    except ValueError as error:
         return str(error)
     return None
 

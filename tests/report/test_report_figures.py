@@ -62,7 +62,7 @@ def test_nothing_to_draw_is_an_error(make_run):
 
 def test_the_docs_name_every_figure():
     page = (Path(__file__).parents[2] / "docs" / "metrics.md").read_text(encoding="utf-8")
-    (listed,) = re.findall(r"^Figures, (.+?)\n\n", page, re.MULTILINE | re.DOTALL)
+    (listed,) = re.findall(r"^Figures: (.+?)\n\n", page, re.MULTILINE | re.DOTALL)
     assert re.findall(r"`(\w+)`", listed) == list(NAMED)
 
 

@@ -133,10 +133,10 @@ def test_tests_that_cannot_be_met_are_told_when_data_are_prepared() -> None:
 
 @pytest.mark.parametrize("arguments", ["[1]\n", "", "[1,2", "1 2", "5\n\n6"])
 def test_arguments_that_no_function_is_given_are_told_when_data_are_prepared(arguments: str) -> None:
-    """Every program would be wrong."""
+    """No program can be graded by them."""
     ground_truth = problem("same", ("[1]", "[1]"), (arguments, "[1]"))
     assert "is not JSON (" in str(gold_problem(ground_truth))
-    assert status("def same(*given): return [1]", ground_truth) == "wrong"
+    assert status("def same(*given): return [1]", ground_truth) == "error"
     assert gold_problem(problem(None, (arguments, "[1]"))) is None
 
 

@@ -5,6 +5,7 @@ import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -26,6 +27,12 @@ from tests.export.conftest import run_config
 from tests.recipes.laboratory.tiny import make_tiny_start
 
 EVALUATION = Evaluation(split="test", problems=5, samples=40)
+#: What a results.json has beside its runs, and a run of it beside what is looked at here.
+OF_A_FILE: dict[str, Any] = {"format": FORMAT, "sweep": "methods", "description": "", "command": [], "model": None}
+OF_A_FILE |= {"recipe": "arithmetic_mixed", "data": {}, "intervals": {}, "settings": []}
+OF_A_RUN: dict[str, Any] = {"label": "", "folder": "", "command": [], "versions": {}, "measures": {}, "evaluation": {}}
+OF_A_RUN |= {"curves": {}, "git_commit": "abc"}
+OF_A_RUN |= dict.fromkeys(("cause", "evaluation_problem", "started", "host", "python"))
 
 
 @pytest.fixture
@@ -106,20 +113,12 @@ def test_a_run_that_cannot_be_measured_is_told_and_the_others_are(
     asked = replace(questions.read(QUESTION), evaluation=EVALUATION, settings={"steps": 2})
     monkeypatch.setattr(questions, "read", lambda name: asked)
     both = [
-        {"name": name, "algorithm": "gvpo", "seed": seed, "settings": {"algorithm": "gvpo"}, "state": "finished"}
-        | {
-            "step": 2,
-            "total_steps": 2,
-            "git_commit": "abc",
-            "command": [],
-            "measures": {},
-            "evaluation": {},
-            "curves": {},
-        }
+        OF_A_RUN
+        | {"name": name, "algorithm": "gvpo", "seed": seed, "settings": {"algorithm": "gvpo"}, "state": "finished"}
+        | {"step": 2, "total_steps": 2}
         for seed, name in enumerate(("gone", "run"))
     ]
-    results = {"format": FORMAT, "recipe": "arithmetic_mixed", "runs": both}
-    (tmp_path / "results.json").write_text(json.dumps(results))
+    (tmp_path / "results.json").write_text(json.dumps(OF_A_FILE | {"runs": both}))
     assert not add(tmp_path, tmp_path / "measured.jsonl")
     said = capsys.readouterr()
     assert "gone cannot be measured: " in said.err
@@ -135,9 +134,8 @@ def test_a_shorter_run_is_no_arm_of_the_laboratory(
     run: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     short = {"name": "run", "algorithm": "gvpo", "seed": 0, "settings": {"algorithm": "gvpo"}, "state": "finished"}
-    short |= {"step": 2, "total_steps": 2, "command": [], "measures": {}, "evaluation": {}, "curves": {}}
-    results = {"format": FORMAT, "recipe": "arithmetic_mixed", "runs": [short]}
-    (tmp_path / "results.json").write_text(json.dumps(results))
+    short |= OF_A_RUN | {"step": 2, "total_steps": 2}
+    (tmp_path / "results.json").write_text(json.dumps(OF_A_FILE | {"runs": [short]}))
     assert not add(tmp_path, tmp_path / "measured.jsonl")
     assert "run cannot be measured: it has 2 steps, and the laboratory's runs 40" in capsys.readouterr().err
     assert read(tmp_path / "measured.jsonl") == []
