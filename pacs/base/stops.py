@@ -1,8 +1,10 @@
 """The signals that ask a command to end, taken note of."""
 
+import math
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
@@ -22,10 +24,13 @@ class Stops:
 
     Attributes:
         signals: the numbers of those that have come, in their order.
+        second: the first of them that was no part of the first request; None: there is none.
     """
 
     def __init__(self) -> None:
         self.signals: list[int] = []
+        self.second: int | None = None
+        self.asked = math.inf
         self.before: dict[int, Any] = {}
         self.told = 0
 
@@ -53,6 +58,10 @@ class Stops:
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """A signal has come; a class of its own may do more."""
+        now = time.monotonic()
+        self.asked = min(self.asked, now)
+        if self.second is None and now > self.asked + ONE_REQUEST_SECONDS:
+            self.second = number
         self.signals.append(number)
 
     def new(self) -> list[int]:

@@ -8,12 +8,10 @@ for the processes and the shared memory SPARED, a JSON object, which were there 
 """
 
 import json
-import math
 import os
 import select
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import resource_tracker
@@ -27,7 +25,7 @@ import psutil
 from pacs.base import locks
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder
-from pacs.base.stops import ONE_REQUEST_SECONDS, Stops
+from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
 from pacs.runs.clearing import (
@@ -76,9 +74,6 @@ class Stopped(Exception):
 class StopRequest(Stops):
     """Whether a signal has asked for the end: the first is heeded at the next safe moment, a second at once."""
 
-    #: When the first has come.
-    asked = math.inf
-
     def check(self) -> None:
         """Raise `Stopped` if one has come."""
         if self.signals:
@@ -86,13 +81,11 @@ class StopRequest(Stops):
 
     def note(self, number: int, frame: FrameType | None) -> None:
         """A signal has come."""
-        if time.monotonic() > self.asked + ONE_REQUEST_SECONDS:
-            os._exit(128 + number)
         super().note(number, frame)
-        if len(self.signals) > 1:
-            return
-        self.asked = time.monotonic()
-        print(f"\npacs: {self.names[0]}: stopping; a second signal ends it at once", file=sys.stderr, flush=True)
+        if self.second is not None:
+            os._exit(128 + number)
+        if len(self.signals) == 1:
+            print(f"\npacs: {self.names[0]}: stopping; a second signal ends it at once", file=sys.stderr, flush=True)
 
 
 @contextmanager

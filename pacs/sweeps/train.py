@@ -132,8 +132,8 @@ def train_runs(
                 return ended
         if not run.is_finished or (evaluation and not stop.signals and not evaluate_run(run, evaluation, stop)):
             status = FAILED
-        if len(stop.signals) > 1:
-            return 128 + stop.signals[1]
+        if stop.second is not None:
+            return 128 + stop.second
         if here:
             after_each()
     return STOPPED if stop.signals else status

@@ -1,12 +1,15 @@
-"""The runs of a sweep one after the other: how long they may still take, and what becomes of one that fails."""
+"""The runs of a sweep one after the other: how long they may still take; one that fails, and signals."""
 
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from omegaconf import OmegaConf
 
+from pacs.base import stops
 from pacs.base.stops import Stops
-from pacs.runs.supervisor import FAILED, FINISHED
+from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from pacs.sweeps import train
 from pacs.sweeps.grid import PlannedRun
 
@@ -51,3 +54,22 @@ def test_the_time_that_is_left_is_that_of_the_steps_that_are_left(
     assert status == FAILED
     assert ended == [1010, 1018, 1108, 1109]
     assert [run.is_finished for run in runs] == [True, False, True, True, True, True]
+
+
+@pytest.mark.parametrize(("apart", "expected"), [(False, STOPPED), (True, 128 + signal.SIGHUP)])
+def test_two_signals_at_once_stop_a_sweep_as_one_does(
+    apart: bool, expected: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While it evaluates: the evaluation has kept its samples, and whoever started the sweep may start it again."""
+
+    def evaluated(*_: object) -> bool:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            os.kill(os.getpid(), number)
+        return False
+
+    monkeypatch.setattr(train, "evaluate_run", evaluated)
+    if apart:
+        monkeypatch.setattr(stops, "ONE_REQUEST_SECONDS", 0.0)
+    asked = train.Evaluation([], 8192, [])
+    with Stops() as stop:
+        assert train.train_runs([planned(tmp_path / "a", 10, 10)], asked, stop, {}, lambda: None) == expected
