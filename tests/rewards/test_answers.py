@@ -569,6 +569,7 @@ def test_what_looks_alike_is_wrong(answer: str, gold: str) -> None:
         (r"\text{12,345 dollars}", r"\$12{,}345"),
         (r"\text{\$12.50}", r"\$12.50"),
         (r"\text{\$}1,250", "1250"),
+        (r"\mathrm{\$}1,250", "1250"),
         (r"15\text{\%}", r"15\%"),
         (r"\mathbf{\frac{1}{2}}", r"\frac{1}{2}"),
         (r"\boldsymbol{-3\sqrt{2}}", r"-3\sqrt{2}"),

@@ -70,8 +70,6 @@ _INDEX_WORD = re.compile(r"_(?:\{ ?\\(max|min) ?\}|\\(max|min)(?![a-zA-Z]))")
 _PRIMES = re.compile(r"\^ ?(?:\{ ?(?:\\prime ?)+\}|\\prime(?![a-zA-Z]))")
 #: Units with powers and dots, as in \\mathrm{m \\cdot s^{-1}}.
 _UNITS = re.compile(r"\\(?:text|mathrm) ?\{(?:[^{}]|\^ ?\{-?\d\})*\}")
-#: A sign of dollars, or an amount, within words: \\text{\\$}5.
-_MONEY = re.compile(r"\\(?:text|mathrm) ?\{ ?(\\\$ ?[\d.,]*) ?\}")
 _DOT = re.compile(r"\\cdot(?![a-zA-Z])")
 _CHOOSE = re.compile(r"\{([^{}]+)\\choose(?![a-zA-Z])([^{}]+)\}")
 #: It is raised by itself: 90\\degree. The letter, raised behind a number, is the sign: 90^{o}.
@@ -95,7 +93,7 @@ _TIMES_TEN = re.compile(r"(?<=\d) ?x ?(?=10 ?\^)")
 _NAMES_OF_UNITS: Final = ("deg", "min", "sec")
 _END_OF_UNIT = re.compile(r"\s*(?:\^ ?\{?-?\d\}?\s*)?(?:$|[,;)\]}/]|\\(?:text|right|cdot)(?![a-z]))")
 #: An amount with its sign: \\text{\\$50}, \\text{\\$}50, 50\\text{\\%}.
-_TYPESET_AMOUNT = re.compile(r"\\(?:text|textbf|mbox) ?\{ ?(\\\$ ?[\d.,]*|[\d.,]* ?\\%) ?\}")
+_TYPESET_AMOUNT = re.compile(r"\\(?:text|textbf|mathrm|mbox) ?\{ ?(\\\$ ?[\d.,]*|[\d.,]* ?\\%) ?\}")
 _POWER_OF_TEN = re.compile(r"(?<![a-zA-Z\\])(\d+(?:\.\d+)?)[eE]([+-]?\d+)(?![\w.])", re.ASCII)
 
 
@@ -149,7 +147,6 @@ def plain(answer: str) -> str:
     text = _TIMES_TEN.sub(r"\\times ", text)
     text = _PRIMES.sub(lambda found: "'" * found[0].count("\\"), text)
     text = _INDEX_WORD.sub(lambda found: f"_{{\\text{{{found[1] or found[2]}}}}}", text)
-    text = _MONEY.sub(r"\1", text)
     text = _UNITS.sub(lambda found: _DOT.sub("·", re.sub(r"\^ ?\{(-?\d)\}", r"^\1", found[0])), text)
     text = _CHOOSE.sub(r"\\binom{\1}{\2}", text)
     if "\\log_" in text:
