@@ -147,21 +147,22 @@ def _pass_parts(work: Workload, model: Trained, activations: Activations, *, gra
 
 
 def _generation(work: Workload) -> Phase:
-    heads, gpus = work.architecture.num_attention_heads, work.engine.tensor_parallel
-    obstacle = None
-    if heads % gpus:
-        obstacle = f"vLLM cannot share {heads} heads among the {gpus} GPUs of an engine"
-    elif cache_tokens(work) < work.engine.positions:
-        obstacle = _too_long(work, "vLLM")
-    elif work.judge is not None and cache_tokens(work.judge) < work.judge.engine.positions:
-        obstacle = _too_long(work.judge, "the critic's vLLM")
+    obstacle = _obstacle(work, "vLLM")
+    if obstacle is None and work.judge is not None:
+        obstacle = _obstacle(work.judge, "the critic's vLLM")
     parts = {} if work.engine_gpus and not work.on_cpu else resident(work)
     parts |= _others(work, awake=True)
     return Phase("generation", parts, work.device.memory_bytes, obstacle)
 
 
-def _too_long(work: Workload, whose: str) -> str:
-    return f"{whose}'s cache holds {cache_tokens(work):,} tokens, and a sequence may have {work.engine.positions:,}"
+def _obstacle(work: Workload, whose: str) -> str | None:
+    heads, gpus = work.architecture.num_attention_heads, work.engine.tensor_parallel
+    if heads % gpus:
+        return f"{whose} cannot share {heads} heads among the {gpus} GPUs of an engine"
+    tokens = cache_tokens(work)
+    if tokens < work.engine.positions:
+        return f"{whose}'s cache holds {tokens:,} tokens, and a sequence may have {work.engine.positions:,}"
+    return None
 
 
 def _passes(work: Workload) -> Iterator[Phase]:

@@ -71,6 +71,12 @@ def test_the_plan_is_json_with_the_critic_s_part(config: DictConfig) -> None:
     assert written["judge"]["judge"] is None
 
 
+def test_an_engine_of_the_critic_whose_gpus_would_share_a_head_is_an_obstacle(config: DictConfig) -> None:
+    twelve = "genac.critic.model.path=deepseek-ai/DeepSeek-R1-Distill-Qwen-1.5B"
+    made = plan(config, twelve, "actor_rollout_ref.rollout.tensor_model_parallel_size=8")
+    assert made.phases[0].obstacle == "the critic's vLLM cannot share 12 heads among the 8 GPUs of an engine"
+
+
 def test_an_engine_that_cannot_hold_one_state_is_an_obstacle(config: DictConfig) -> None:
     phase = plan(config, "genac.critic.rollout.gpu_memory_utilization=0.13").phases[0]
     assert phase.obstacle is not None
