@@ -31,15 +31,20 @@ def ranks_of(trainer: Any, where: Mapping[str, Any]) -> tuple[torch.Tensor, torc
 
 
 def rank_metrics(trainer: Any, measured: tuple[torch.Tensor, torch.Tensor] | None, rows: RowFields) -> dict[str, float]:
-    """Rank, velocity and acceleration by class; and what the token weight carries, which is found there on a resume."""
+    """Rank, velocity and acceleration by class; and what the token weight carries, which is found there on a resume.
+
+    The classes are the verifier's, as of all metrics of right and wrong responses: none where it gives other scores.
+    """
     if measured is None:
         return {}
-    (ranks, mask), taking_part = measured, rows.row_mask
+    (ranks, mask), taking_part, scores = measured, rows.row_mask, trainer.grades.scores
+    right, wrong = scores == 1, scores == 0
+    classes = (("correct", right), ("wrong", wrong)) if (right | wrong)[taking_part].all() else ()
     padded = ranks.to_padded_tensor(0)
     mask = (mask.to_padded_tensor(0) != 0) & taking_part[:, None]
     metrics = {}
     for name, values in zip(NAMES, growth(padded, mask, rank_stride(trainer.method) or 2), strict=True):
-        for word, of_class in (("correct", rows.labels > 0), ("wrong", rows.labels <= 0)):
+        for word, of_class in classes:
             if (chosen := of_class & mask.any(dim=1)).any():
                 metrics[f"pacs/effective_rank/{name}_{word}_mean"] = float(values[chosen].mean())
     trainer.memory = remembered(trainer.method, mask, taking_part, {RANKS: padded}, trainer.memory)

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -274,6 +275,19 @@ def test_eras_ranks_are_fetched_logged_and_carried_to_the_next_step_and_the_next
     assert right.tolist() == [right[0].item(), 1.0, right[0].item(), right[0].item()]
     assert 0.5 <= wrong[0] < 1 < right[0] <= 1.5  # both ranks are above 2.5
     assert again.memory["era_rank"] == 0.75 * 2.5 + 0.25 * (6 + 3) / 2
+
+
+@pytest.mark.parametrize(("score", "told"), [(0.0, {"correct": 2.0, "wrong": 3.0}), (0.3, {})])
+def test_ranks_are_of_the_verifiers_classes(tmp_path: Path, score: float, told: dict[str, float]) -> None:
+    """A wrong response that is paid for its format is wrong; with graded scores there are no classes."""
+    made = make_trainer(tmp_path, "method.metrics.effective_rank_every=1")
+    paid = torch.tensor([0.8, score + 0.1])
+    made.grades = replace(TWO, rewards=paid, scores=torch.tensor([1.0, score]))
+    measured = jagged([[0.0, 0.0, 2.0], [0.0, 3.0]]), jagged([[1.0, 0.0, 1.0], [1.0, 1.0]])
+    rows: Any = SimpleNamespace(row_mask=torch.tensor([True, True]), labels=paid)
+    found = ranks_module.rank_metrics(made, measured, rows)
+    named = {name: value for name, value in found.items() if "/rank_" in name}
+    assert named == {f"pacs/effective_rank/rank_{word}_mean": rank for word, rank in told.items()}
 
 
 def test_what_a_token_weight_carries_is_kept_to_the_last_bit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
