@@ -56,12 +56,14 @@ class Seeds:
     async def _run_agent_loop(self, sampling_params: dict[str, Any], trajectory: dict[str, Any], **kwargs: Any) -> Any:
         run, prompt, session = self.config.actor_rollout_ref.rollout.seed, kwargs["raw_prompt"], kwargs["session_id"]
         step, place = trajectory["step"], None
-        # A step that draws more prompts than it trains on may come to one again, when all of the data were drawn.
+        # A step may come to a prompt again: the data have it twice, or all of them were drawn.
         if filters_groups(self.config) and not trajectory["validate"]:
             place = int(kwargs["uid"].rsplit("-", 1)[1])
-        elif has_partial_rollouts(self.config) and not trajectory["validate"]:
-            # After a resume a prompt may be handed out again, in a later step than its id's.
-            step, place = int(kwargs["uid"].split("-")[0]), kwargs[REPEAT] or None
+        elif not trajectory["validate"]:
+            place = kwargs.get(REPEAT) or None
+            if has_partial_rollouts(self.config):
+                # After a resume a prompt may be handed out again, in a later step than its id's.
+                step = int(kwargs["uid"].split("-")[0])
         about = run, step, trajectory["validate"], prompt, session, place
         seed = response_seed(*about) if not RETRY.get() else _hashed([response_seed(*about), "retry", RETRY.get()])
         seeded = {**sampling_params, "seed": seed}
@@ -78,7 +80,7 @@ def response_seed(seed: int, step: int, validate: bool, messages: Any, session: 
         validate: whether it is sampled for validation.
         messages: the prompt.
         session: the response's number within its group.
-        place: the prompt's among those of the step; None where no prompt comes twice.
+        place: the prompt's among those of the step, or how often it was drawn before; None the first time.
     """
     about = [seed, int(step), bool(validate), list(messages), int(session), *([] if place is None else [place])]
     return _hashed(about)

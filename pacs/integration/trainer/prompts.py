@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.exchange import REPEAT
@@ -49,8 +49,10 @@ class PromptOrder:
         self.filters, self.per_step = filters_groups(config), prompts_per_step(config)
         self.drawn = self.discarded_tokens = 0
         self.pool: PoolLoader | None = None
-        # With partial rollouts alone, whose draw may go on across the end of the data: how often a prompt was drawn.
-        self._times: Counter[str] | None = Counter() if has_partial_rollouts(config) else None
+        # How often a prompt was drawn, for its seeds: the data may have it twice, and with partial rollouts a draw may
+        # go on across the end of the data.
+        seeded = bool(OmegaConf.select(config, "run.rollouts.seeded"))
+        self._times: Counter[str] | None = Counter() if seeded or has_partial_rollouts(config) else None
         # With a filter alone, which does not know beforehand how many prompts a step takes.
         self._of_step: list[_Drawn] = []
         self._put_back: deque[_Drawn] = deque()

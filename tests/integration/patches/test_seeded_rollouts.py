@@ -86,7 +86,8 @@ def test_a_prompt_that_waits_for_a_later_step_keeps_its_seeds(ahead: float | Non
         assert seed("3-2", 4) == seed("3-0", 3)
         assert len({seed("3-2", 4, repeat) for repeat in range(3)} | {seed("4-2", 4)}) == 4
     else:
-        assert seed("3-2", 4, 1) == response_seed(7, 4, False, PROMPTS[0], 1)
+        assert seed("3-2", 4) == response_seed(7, 4, False, PROMPTS[0], 1)
+        assert len({seed("3-2", 4, repeat) for repeat in range(3)}) == 3  # the data have a prompt three times
     assert seed("3-2", 4, 1, validate=True) == response_seed(7, 4, True, PROMPTS[0], 1)
 
 

@@ -19,6 +19,7 @@ from pacs.algorithm import Pacs, TrainBatch
 from pacs.algorithm.aggregated import Grpo
 from pacs.algorithm.token_weights import TokenWeightConfig
 from pacs.base.run_folder import RunFolder
+from pacs.integration.exchange import REPEAT
 from pacs.integration.strategy import Choice
 from pacs.integration.trainer import phases
 from pacs.integration.trainer import ranks as ranks_module
@@ -42,6 +43,20 @@ def test_prompts_are_numbered_through_whatever_step_they_are_drawn_in() -> None:
             uids += list(tu.get(batch, "uid"))
         assert (order.drawn, order.resampled) == (3, 1)
     assert uids == ["1-0", "1-1", "1-2", "2-0", "2-1", "2-2"]
+
+
+@pytest.mark.parametrize("seeded", [True, False])
+def test_with_seeds_it_is_counted_how_often_a_step_has_drawn_a_prompt(seeded: bool) -> None:
+    """Else two groups of one step, of a prompt that the data have twice, would be the same responses."""
+    rollouts = {"seeded": seeded, "partial": {"ahead": None}}
+    order = PromptOrder(OmegaConf.create({"data": {"train_batch_size": 2}, "run": {"rollouts": rollouts}}))
+    for step in (1, 2):
+        order.begin_step(step)
+        prompts = [[{"role": "user", "content": text}] for text in "aba"]
+        batch = order.number(step, tu.get_tensordict({"raw_prompt": prompts}))
+        assert (REPEAT in batch) == seeded
+        if seeded:
+            assert list(tu.get(batch, REPEAT)) == [0, 0, 1]
 
 
 def test_a_step_takes_the_median_of_the_time_between_two_ends(monkeypatch: pytest.MonkeyPatch) -> None:
