@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from omegaconf import DictConfig
 
 from pacs.integration.checks.wording import spelled
-from pacs.verl_keys.config import draws_more, method, responses_per_prompt
+from pacs.verl_keys.config import method, responses_per_prompt
 
 COLUMN: Final = "__rollout_n__"
 
@@ -20,12 +20,11 @@ def number_problems(config: DictConfig, train_files: Sequence[Path]) -> Iterator
     """Numbers that the trainer would refuse in the step that comes to them; a sentence for each file.
 
     A group may have fewer responses than the others, not more: blocks of rows are made for the largest. Completions
-    that are trained on are numbered behind @rollout.n, too.
+    that are trained on, and DARS's further responses, are numbered from @rollout.n on, and told from others by that.
     """
     if method(config) != "pacs":
         return
-    setting = "run.rollouts.dars.most" if draws_more(config) else "rollout.n"
-    most = config.run.rollouts.dars.most if draws_more(config) else responses_per_prompt(config)
+    most = responses_per_prompt(config)
     for file in train_files:
         if COLUMN not in pq.read_schema(file).names:
             continue
@@ -37,6 +36,6 @@ def number_problems(config: DictConfig, train_files: Sequence[Path]) -> Iterator
             )
         elif (largest := pc.max(numbers).as_py()) > most:
             yield (
-                f"data.train_files={file}: {COLUMN} asks for {largest} responses to a prompt, and a group has no more "
-                f"than @{setting}=: raise that, or lower the numbers."
+                f"data.train_files={file}: {COLUMN} asks for {largest} responses to a prompt, and a group begins with "
+                "no more than @rollout.n=: raise that, or lower the numbers."
             )

@@ -1,8 +1,8 @@
 """A second stage of rollouts for prompts that few of their first responses solve (`run.rollouts.dars`).
 
 The session whose response is the n-th of its prompt to be graded draws the others before it returns, under the same
-id, numbered from n on. No other prompt waits for that; and verl, which waits for the n sessions of a prompt, says once
-that the prompt is finished, when all of its responses are in the queue.
+id, numbered from `rollout.n` on. No other prompt waits for that; and verl, which waits for the n sessions of a prompt,
+says once that the prompt is finished, when all of its responses are in the queue.
 """
 
 import math
@@ -52,7 +52,9 @@ class DarsRollouts:
             return  # the trainer's grading tells of it, and ends the run
         stage.ended = True
         dars = self.config.run.rollouts.dars
-        sessions = range(stage.n, stage.n + extra_responses(stage.scores, dars.schedule, dars.most))
+        # Behind rollout.n, by which the trainer tells the first ones, also of a prompt that begins with fewer.
+        first = max(stage.n, self.config.actor_rollout_ref.rollout.n)
+        sessions = range(first, first + extra_responses(stage.scores, dars.schedule, dars.most))
         drawn = (self._run_agent_loop(sampling_params, trajectory, **{**kwargs, "session_id": i}) for i in sessions)
         await settled(*drawn)  # so that none writes a row after verl has heard of a failure
 
