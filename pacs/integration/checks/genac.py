@@ -151,6 +151,11 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     except UserError as error:
         yield str(error) if str(error)[-1] in ".?" else f"{error}."
         return
+    if not template.tail:  # verl takes a token's log-probability from the place before it in the row
+        yield (
+            f"genac.template={config.genac.template} ends with {{partial_solution}}: each trace would go on from the "
+            "one before it in their row: write something behind it, as </partial_solution>."
+        )
     path = str(critic_section(config).model.path)
     named = f"genac.critic.model.path={path}"
     if path == str(config.actor_rollout_ref.model.path) and not Path(path).expanduser().is_dir():

@@ -12,6 +12,7 @@ from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 from pacs.composing import compose_run
 from pacs.integration.checks.architecture import architecture_problems, shared_prefix_problem
 from pacs.integration.checks.genac import critic_folder_problems
+from pacs.integration.trainer.critic_rows import Judged, Trace, critic_rows
 from pacs.integration.worker.shared_prefix import Layout, laid_out
 from pacs.verl_keys.config import SHARED_PREFIX
 from recipes.arithmetic.model import build_model
@@ -120,3 +121,18 @@ def test_a_critic_s_positions_are_held_against_its_rows(original: int, tmp_path:
     assert len(said) == (original < 250)
     assert all("rows have up to 250" in problem and "genac.trace_tokens" in problem for problem in said)
     assert not any("rope_type" in problem for problem in architecture_problems(config))
+
+
+@pytest.mark.parametrize(("tail", "refused"), [("", True), ("|", False)])
+def test_a_trace_stands_behind_something_of_its_own(tail: str, refused: bool, tmp_path: Path) -> None:
+    """verl reads the log-probability of a trace's first token at the place before it, which else is another trace's."""
+    (tmp_path / "template").write_text(f"{{problem}}|{{partial_solution}}{tail}\n", encoding="utf-8")
+    config, _ = compose_run("genac", ["recipe=arithmetic", f"genac.template={tmp_path}/template"])
+    said = [problem for problem in critic_folder_problems(config) if "ends with {partial_solution}" in problem]
+    assert len(said) == refused
+    traces = [Trace(0, [5, 6], [-1.0, -1.0], 0.5), Trace(2, [7, 8], [-1.0, -1.0], 0.5)]
+    response = Judged([1, 2], [3, 4, 9], [20] if tail else [], 1.0, traces)
+    (row,) = critic_rows(response, [1.0, 1.0], 100)
+    tokens, branch = row.prompt + row.response, row.branch
+    before = [branch[place - 1] == branch[place] for place, token in enumerate(tokens) if token in (5, 7)]
+    assert before == [not refused] * 2
