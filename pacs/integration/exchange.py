@@ -44,7 +44,8 @@ REFERENCE_SPAN = f"{PREFIX}reference_span"
 VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
 #: The same, of a run with a critic that writes text: `critic_rollouts.Traces` as a dict.
 CRITIC_TRACES = f"{PREFIX}critic_traces"
-#: A prompt's field in a run with seeded or partial rollouts: how often it was drawn before in its step.
+#: A prompt's field in a run with seeded or partial rollouts: how often it was drawn before in its step, or
+#: in its validation.
 REPEAT = f"{PREFIX}repeat"
 #: A prompt's field in a run with such a critic: the pass rate that the critic is told in this step.
 SUCCESS_RATE = f"{PREFIX}success_rate"

@@ -6,7 +6,8 @@ that was cut off goes on with other responses. With a seed of its own for each r
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from contextvars import ContextVar
 from itertools import count
 from typing import Any
@@ -59,9 +60,9 @@ class Seeds:
         # A step may come to a prompt again: the data have it twice, or all of them were drawn.
         if filters_groups(self.config) and not trajectory["validate"]:
             place = int(kwargs["uid"].rsplit("-", 1)[1])
-        elif not trajectory["validate"]:
+        else:
             place = kwargs.get(REPEAT) or None
-            if has_partial_rollouts(self.config):
+            if has_partial_rollouts(self.config) and not trajectory["validate"]:
                 # After a resume a prompt may be handed out again, in a later step than its id's.
                 step = int(kwargs["uid"].split("-")[0])
         about = run, step, trajectory["validate"], prompt, session, place
@@ -69,6 +70,15 @@ class Seeds:
         seeded = {**sampling_params, "seed": seed}
         _CALLS.set((seed, count()))  # in the context of the response's own task
         return await super()._run_agent_loop(seeded, trajectory, **kwargs)  # type: ignore[misc]
+
+
+def drawn_before(prompts: Iterable[Any], times: Counter[str]) -> list[int]:
+    """How often each prompt has come before, by what was counted so far; these are counted, too."""
+    before = []
+    for prompt in prompts:
+        before.append(times[repr(prompt)])
+        times[repr(prompt)] += 1
+    return before
 
 
 def response_seed(seed: int, step: int, validate: bool, messages: Any, session: int, place: int | None = None) -> int:

@@ -11,6 +11,7 @@ from omegaconf import DictConfig, OmegaConf
 from verl.utils import tensordict_utils as tu
 
 from pacs.integration.exchange import REPEAT
+from pacs.integration.patches.seeded_rollouts import drawn_before
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.pool import PoolLoader
 from pacs.integration.trainer.step_rows import prompt_uid
@@ -91,16 +92,10 @@ class PromptOrder:
         uids = [f"{step}-{first + i}" for i in range(len(batch))]
         tu.assign_non_tensor_stack(batch, "uid", uids)
         if self._times is not None:
-            tu.assign_non_tensor_stack(batch, REPEAT, [self._drawn_before(prompt) for prompt in batch["raw_prompt"]])
+            tu.assign_non_tensor_stack(batch, REPEAT, drawn_before(batch["raw_prompt"], self._times))
         if self.pool is not None:
             self.pool.name(uids)
         return batch
-
-    def _drawn_before(self, prompt: Any) -> int:
-        """How often in this step, before this time."""
-        assert self._times is not None
-        self._times[repr(prompt)] += 1
-        return self._times[repr(prompt)] - 1
 
     def learn_rates(self, batch: Any, grades: Grades) -> dict[str, float]:
         """Let the pool know what a train batch's prompts have earned; the metrics of its draw, none without a pool."""

@@ -10,12 +10,15 @@ import numpy as np
 import pytest
 import torch
 from omegaconf import DictConfig, OmegaConf
+from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
+from verl.utils import tensordict_utils as tu
 from vllm.sampling_params import SamplingParams, SamplingType
 from vllm.v1.sample.logits_processor import LogitsProcessors
 from vllm.v1.sample.metadata import SamplingMetadata
 from vllm.v1.sample.sampler import Sampler
 
 from pacs.base.moved_keys import with_new_keys
+from pacs.composing import compose_run
 from pacs.integration.exchange import REPEAT
 from pacs.integration.patches.agent_loops import Manager
 from pacs.integration.patches.reference_answers import measurement
@@ -88,7 +91,30 @@ def test_a_prompt_that_waits_for_a_later_step_keeps_its_seeds(ahead: float | Non
     else:
         assert seed("3-2", 4) == response_seed(7, 4, False, PROMPTS[0], 1)
         assert len({seed("3-2", 4, repeat) for repeat in range(3)}) == 3  # the data have a prompt three times
-    assert seed("3-2", 4, 1, validate=True) == response_seed(7, 4, True, PROMPTS[0], 1)
+    assert seed("3-2", 4, validate=True) == response_seed(7, 4, True, PROMPTS[0], 1)
+    assert len({seed("3-2", 4, repeat, validate=True) for repeat in range(3)}) == 3
+
+
+def test_a_validation_counts_how_often_it_comes_to_a_prompt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in files that have each problem 32 times, whose 32 responses would be the same."""
+    given: list[Any] = []
+    monkeypatch.setattr(AgentLoopManagerTQ, "__init__", lambda self, config: setattr(self, "config", config))
+    monkeypatch.setattr(AgentLoopManagerTQ, "generate_sequences", lambda self, prompts: given.append(prompts))
+
+    def counted(manager: Manager, step: int, *places: int, **others: Any) -> list[int] | None:
+        batch = tu.get_tensordict({"raw_prompt": [PROMPTS[place] for place in places]})
+        tu.assign_non_tensor(batch, global_steps=step, **others)
+        manager.generate_sequences(batch)
+        return list(tu.get(given[-1], REPEAT)) if REPEAT in given[-1] else None
+
+    seeded, unseeded = (
+        Manager(compose_run("pacs", ["recipe=arithmetic", f"run.rollouts.seeded={each}"])[0]) for each in (True, False)
+    )
+    assert counted(seeded, 5, 0, 1, 0, validate=True) == [0, 0, 1]
+    assert counted(seeded, 5, 0, 1, validate=True) == [2, 1]  # a second batch of the same validation
+    assert counted(seeded, 9, 0, 0, validate=True) == [0, 1]
+    assert counted(seeded, 9, 0, 0) is None  # the trainer counts those of a step
+    assert counted(unseeded, 9, 0, 0, validate=True) is None
 
 
 def test_the_rest_of_a_response_has_seeds_of_its_own() -> None:
