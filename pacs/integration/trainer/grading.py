@@ -10,7 +10,15 @@ import torch
 from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
 from pacs.integration.trainer.grades import Grades, joined
-from pacs.integration.trainer.step_rows import columns, dense_ids, group_uid, is_padding, row_sums, session_of
+from pacs.integration.trainer.step_rows import (
+    columns,
+    dense_ids,
+    group_uid,
+    is_padding,
+    prompt_uid,
+    row_sums,
+    session_of,
+)
 from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
@@ -74,7 +82,7 @@ class Grading:
             sampled=torch.tensor(sampled),
             first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
             tokens=row_sums(data["response_mask"]),
-            truncated=torch.tensor([tag["response_len"] >= config.data.max_response_length for tag in batch.tags]),
+            truncated=torch.tensor([length >= config.data.max_response_length for length in _lengths(batch, config)]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             masked=torch.tensor([float(extra.get(MASKED, 0)) for extra in extra_fields]),
             infos=list(compress(infos, sampled)),
@@ -162,6 +170,19 @@ class Grading:
                 "val-core/*/mean@k. Set a threshold to the scores if right and wrong are meant.",
                 flush=True,
             )
+
+
+def _lengths(batch: Any, config: Any) -> list[int]:
+    """Tokens of each row's whole response: of a trained completion also those that stand in its prompt."""
+    lengths = [tag["response_len"] for tag in batch.tags]
+    if not trains_completions(config):
+        return lengths
+    asked: dict[str, int] = {}
+    for key, tag in zip(batch.keys, batch.tags, strict=True):
+        uid = prompt_uid(key)
+        asked[uid] = min(asked.get(uid, tag["prompt_len"]), tag["prompt_len"])
+    prefixes = [tag["prompt_len"] - asked[prompt_uid(key)] for key, tag in zip(batch.keys, batch.tags, strict=True)]
+    return [length + prefix for length, prefix in zip(lengths, prefixes, strict=True)]
 
 
 def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:

@@ -103,6 +103,17 @@ def test_the_parts_of_a_reward_are_logged_and_kept_by_name(batch: Any, monkeypat
     assert Grading(make_trainer()).parts(batch) == {}
 
 
+def test_a_completion_is_as_long_as_its_response_with_the_prefix(batch: Any) -> None:
+    """Of prefixes of 4 and 5 tokens, which are a completion's prompt."""
+    made = make_trainer(longest=8)
+    made.config.run.rollouts.vine = {"completions": 1, "train_completions": True, "most_steps": 3}
+    batch.keys = ["a_0_0", "a_1_0", "a_2_0", "b_0_0", "b_2_0"]
+    prompts, lengths, whole = [10, 10, 15, 20, 24], [3, 8, 3, 2, 3], [3, 8, 8, 2, 7]
+    tags = [{"prompt_len": p, "response_len": r} for p, r in zip(prompts, lengths, strict=True)]
+    batch.tags = tags
+    assert Grading(made).grade(batch).truncated.tolist() == [length >= 8 for length in whole]
+
+
 @pytest.mark.parametrize(("longest", "truncated"), [(8, 1), (7, 2), (9, 0), (3, 3)])
 def test_as_long_as_a_response_may_be_is_truncated(batch: Any, longest: int, truncated: int) -> None:
     grader = Grading(make_trainer(longest=longest))
