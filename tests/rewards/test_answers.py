@@ -508,6 +508,8 @@ def test_what_looks_alike_is_wrong(answer: str, gold: str) -> None:
         ("nRT", "n R T"),
         ("PV", "P V"),
         ("odd", "Odd"),
+        ("red", "Red"),
+        ("TOM", "Tom"),
         (r"\frac{mgh}{2}", r"\frac{1}{2} m g h"),
         ("5", "5 kg m"),
         ("A, C, E", r"\text{(A), (C), (E)}"),

@@ -79,6 +79,8 @@ _EVERYWHERE = re.compile(
 _ORDER = re.compile(r"[<>]|\\(?:le|ge|ne|leq|geq|neq)(?![a-z])")
 #: Not a product of letters: capitals alone (AB), or words of which one has three letters that are no abbreviation.
 _BARE_WORDS = re.compile(r"[A-Z]{2,}|(?=.*[A-Za-z]{3})[A-Za-z']{2,}(?:[ -](?![ -])[A-Za-z']+)*\.?")
+#: A name of three letters has one: Tom, Red.
+_VOWELS: Final = frozenset("aeiouy")
 _WORD_UNIT = re.compile(r"(.*[\d})])\s*((?<=\s)[a-zA-Z].*|%|\\%|(?<=\d)[a-zA-Z]{2,})", re.S)
 
 
@@ -86,7 +88,10 @@ def are_words(text: str) -> bool:
     """Whether it is words alone, and no product of letters."""
     if text.rstrip(".").casefold() in _SHORT_WORDS:
         return True
-    return _BARE_WORDS.fullmatch(text) is not None and (len(text) > 3 or text.isupper())  # Mgh is a product
+    is_word = (
+        len(text) > 3 or text.isupper() or (text.istitle() and not _VOWELS.isdisjoint(text.lower()))
+    )  # Mgh is a product
+    return _BARE_WORDS.fullmatch(text) is not None and is_word
 
 
 def words(text: str) -> types.Answer:
