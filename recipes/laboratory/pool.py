@@ -7,7 +7,6 @@ import torch
 from pacs.algorithm.pool import Pool
 from pacs.algorithm.preference import Preference
 from pacs.base.files import file_sha256
-from pacs.base.locks import held
 from pacs.data.rates import Rate, Rates, problem_key, read_rates, write_rates
 from recipes.laboratory.beginning import Beginning
 from recipes.laboratory.grading import grade
@@ -44,17 +43,16 @@ def pool_of(start: Path, begun: Beginning, settings: Settings) -> Pool | None:
 
 
 def _rates(start: Path, begun: Beginning) -> list[Rate]:
-    """Of all of a start's training problems."""
+    """Of all of a start's training problems. Two runs that begin at once rate them both, and write the same."""
     place = start.absolute()
-    file, beside = place.with_name(f"{place.name}.rates.jsonl"), place.with_name(f".{place.name}.rates")
-    with held(beside, str(beside), "another that rates the same start", "try again when it is done"):
-        if file.is_file() and (known := read_rates(file)).model_sha256 == start_digest(start):
-            return known.problems
-        data = start / "train.parquet"
-        rates = _rated(begun, read_problems(data))
-        about = Rates(file_sha256(data), str(start), start_digest(start), {"temperature": 1.0}, {}, {}, rates)
-        write_rates(file, about)
-        return rates
+    file = place.with_name(f"{place.name}.rates.jsonl")
+    if file.is_file() and (known := read_rates(file)).model_sha256 == start_digest(start):
+        return known.problems
+    data = start / "train.parquet"
+    rates = _rated(begun, read_problems(data))
+    about = Rates(file_sha256(data), str(start), start_digest(start), {"temperature": 1.0}, {}, {}, rates)
+    write_rates(file, about)
+    return rates
 
 
 def _rated(begun: Beginning, problems: Problems) -> list[Rate]:

@@ -128,6 +128,28 @@ def test_a_pool_draws_by_what_the_start_and_the_run_have_solved(
     assert len(set(unrated.prompts[0])) == 6
 
 
+def test_two_runs_that_begin_at_once_rate_their_start_alike(
+    tmp_path: Path, start: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither fails: the other begins, and is done, while the first one still rates."""
+    here = shutil.copytree(start, tmp_path / "start")
+    begun = loop.read_beginning(here, prompts=1, split="test", problems=1)
+    settings = Settings(pool={"weights": "sqrt", "rates": True})
+    others: list[Any] = []
+
+    def rating(texts: list[str], *_: Any) -> torch.Tensor:
+        if not others:
+            others.append(None)
+            others.append(pool.pool_of(here, begun, settings))
+        return odd(texts)
+
+    monkeypatch.setattr(pool, "grade", rating)
+    first = pool.pool_of(here, begun, settings)
+    assert first is not None
+    assert first.rates.tolist() == others[1].rates.tolist()
+    assert len(set(first.rates.tolist())) > 1
+
+
 def test_an_update_takes_whole_uneven_groups(start: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of as many prompts, whose responses lie together."""
     taken: list[tuple[list[int], list[float]]] = []
