@@ -123,7 +123,7 @@ class VineRollouts:
             place = (session, start, k) if start else (None, 0, k)
             run, step = self.config.actor_rollout_ref.rollout.seed, trajectory["step"]
             given["seed"] = completion_seed(run, step, fields["raw_prompt"], uid, *place)
-        completed = await self._engines().generate(
+        completed = await self._asked_engines().generate(
             f"{uid}_{session}", prompt_ids=output.prompt_ids + prefix, sampling_params=given
         )
         sampled = None if completed.log_probs is None or output.response_logprobs is None else completed.log_probs
@@ -140,7 +140,7 @@ class VineRollouts:
         await self._compute_score([response], fields)  # type: ignore[attr-defined]
         return response
 
-    def _engines(self) -> Any:
+    def _asked_engines(self) -> Any:
         """The client through which the response came."""
         loop = getattr(self, "_loop", None)
         return self.llm_client if loop is None else loop.server_manager  # type: ignore[attr-defined]
