@@ -33,7 +33,8 @@ class Engines(LLMServerClient):  # type: ignore[misc]
         self, request_id: str, *, prompt_ids: list[int], sampling_params: dict[str, Any], **others: Any
     ) -> Any:
         """The response to a prompt of text. Nobody reads its own text, so that vLLM need not make any."""
-        name, server = await self._acquire_server(request_id)
+        asked = {"prompt_ids": prompt_ids, "sampling_params": sampling_params, **others}
+        name, server = await self._acquire_server(request_id, **asked)  # of which it hands on what a router asks for
         if name not in self._together:
             self._together[name] = Together(partial(_generate, server, self.final_only))
         request = {
@@ -54,17 +55,17 @@ class Engines(LLMServerClient):  # type: ignore[misc]
     async def _acquire_server(self, request_id: str, **extra: Any) -> tuple[str, Any]:
         """Where there is one engine, nobody needs to choose it."""
         if self._only is None:
-            self._only = asyncio.ensure_future(self._find_only())
+            self._only = asyncio.ensure_future(self._find_only(**extra))
         return await self._only or await super()._acquire_server(request_id, **extra)
 
     def _release_server(self, server_id: str, request_id: str | None = None) -> None:
         if self._only is None or not self._only.done() or self._only.result() is None:
             super()._release_server(server_id, request_id=request_id)
 
-    async def _find_only(self) -> tuple[str, Any] | None:
+    async def _find_only(self, **extra: Any) -> tuple[str, Any] | None:
         if len(await self._load_balancer.get_all_servers.remote()) > 1:
             return None
-        acquired: tuple[str, Any] = await super()._acquire_server("the only one")
+        acquired: tuple[str, Any] = await super()._acquire_server("the only one", **extra)
         super()._release_server(acquired[0], request_id="the only one")
         return acquired
 

@@ -21,6 +21,7 @@ from pacs.integration.patches.many_at_once import compute_scores, generate_each
 from pacs.integration.patches.partial_rollouts import GoingOn
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.together import Together
+from pacs.integration.patches.vine_rollouts import VineRollouts
 from pacs.metrics.duplicates import fingerprint
 
 PROMPTS, RESPONSES, TOKENS = 3, 8, 12
@@ -106,6 +107,16 @@ class Balancer:
 
     def release_server(self, server_id: str, request_id: str) -> None:
         self.in_flight -= 1
+
+
+class Router(Balancer):
+    """One of a user's own, as `rollout.router_config_path` names it: by what stands in the prompt."""
+
+    def require_acquire_fields(self) -> list[str]:
+        return ["prompt_ids"]
+
+    def acquire_server(self, request_id: str, prompt_ids: list[int]) -> tuple[str, Remote]:  # type: ignore[override]
+        return super().acquire_server(request_id)
 
 
 class Grader:
@@ -216,6 +227,15 @@ def test_rows_are_verls_to_the_bit(servers: int, config: Any, queues: list[Queue
     assert [balancer.actor.in_flight for balancer in (verl.balancer, ours.balancer)] == [0, 0]
 
 
+@pytest.mark.parametrize("servers", [1, 2])
+def test_a_router_is_told_of_a_request_what_it_asks_for(servers: int, config: Any, queues: list[Queue]) -> None:
+    setup = Setup(config, servers)
+    setup.balancer = Remote(Router(*setup.servers))
+    sample(setup, OURS, queues)
+    assert len(setup.queue.rows) >= PROMPTS * RESPONSES - 6
+    assert setup.balancer.actor.in_flight == 0
+
+
 def test_what_comes_within_a_moment_goes_together(config: Any, queues: list[Queue]) -> None:
     """24 responses at once: verl makes a call of each process for each."""
     verl, ours = (sample(Setup(config), kind, queues) for kind in (VerlWorker, OURS))
@@ -238,6 +258,16 @@ def test_vllm_tells_of_a_response_at_its_end_unless_it_may_be_broken_off(
     """verl breaks requests off only when vLLM has told of each: before the first token of one it waits for a minute."""
     server = sample(Setup(config), worker_class(parts), queues).servers[0].actor
     assert server.output_kinds == [kind] * PROMPTS * RESPONSES
+
+
+def test_responses_and_the_completions_of_their_steps_go_together(config: Any, queues: list[Queue]) -> None:
+    """Two completions of each prompt; responses are of one step."""
+    config = config.copy()
+    config.run.rollouts.seeded = False
+    config.run.rollouts.vine.completions, config.run.rollouts.vine.least_tokens = 2, TOKENS
+    server = sample(Setup(config), worker_class((VineRollouts,)), queues).servers[0]
+    assert set(server.calls) == {"generate_each"}
+    assert len(server.actor.output_kinds) == PROMPTS * (RESPONSES + 2)
 
 
 def test_a_loop_of_ones_own_under_verls_name_has_no_broken_off_responses(
