@@ -13,6 +13,8 @@ BREAKING = {
         "verl's worker asks that CUDA_VISIBLE_DEVICES be the same, which Ray sets to the one device of each worker"
     ),
 }
+#: Of verl and of vLLM, which plugins they load: each loads all of them where it is not set, verl also with `auto`.
+PLUGINS = ("VERL_USE_EXTERNAL_PLUGINS", "VLLM_PLUGINS")
 #: torchrun's word to its processes, when it says so.
 AGENT_STORE = "TORCHELASTIC_USE_AGENT_STORE"
 
@@ -25,9 +27,20 @@ def variable_problems() -> Iterator[str]:
     if os.environ.get(AGENT_STORE) == "True":
         effect = "each training rank would wait for a store of torchrun's, which is not there, until its time is over"
         yield f"{AGENT_STORE}=True is set: {effect}: unset {AGENT_STORE}, or start this without torchrun."
+    for name in PLUGINS:
+        if (value := os.environ.get(name)) is not None and not _loads_ours(name, value):
+            effect = "the run's processes would do without PACS's plugin, some of them alone, and wait for each other"
+            yield f"{name}={value} is set: {effect}: unset {name}, or add pacs to it."
     if "://" in (port := os.environ.get("VLLM_PORT", "")):
         effect = "vLLM takes it for a port, and Kubernetes has made it of a service called vllm"
         yield f"VLLM_PORT={port} is set: {effect}: unset VLLM_PORT."
+
+
+def _loads_ours(name: str, value: str) -> bool:
+    named = value.split(",")
+    if name == "VLLM_PLUGINS":  # which vLLM takes with their spaces
+        return "pacs" in named
+    return value.strip().lower() == "auto" or "pacs" in [each.strip().lower() for each in named]
 
 
 def ray_variable_problems() -> Iterator[str]:
