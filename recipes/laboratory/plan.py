@@ -8,6 +8,8 @@ from itertools import product, zip_longest
 from statistics import fmean
 from typing import Any, Literal
 
+from pacs.rewards.composite import RewardSettings
+from pacs.runs.settings import DarsSettings, GuidedSettings, PoolSettings, VineSettings
 from recipes.laboratory.evaluation import Evaluation
 from recipes.laboratory.methods import resolved
 from recipes.laboratory.questions import Arm, Question
@@ -17,6 +19,14 @@ from recipes.laboratory.statistics import measures
 Stage = Literal["tuning", "fresh"]
 #: Sections of a method's options of which the loop here reads nothing but `update.correction`.
 OF_THE_STACK = ("update", "metrics")
+#: Sections of a run's settings that are as in `run.` of a config -> what they hold where nothing is said.
+SECTIONS = {
+    "dars": DarsSettings().model_dump(),
+    "pool": PoolSettings().model_dump(),
+    "vine": VineSettings().model_dump(),
+    "guided": GuidedSettings().model_dump(),
+    "reward": RewardSettings().model_dump(),
+}
 #: A run's record, as far as there is one.
 Found = Callable[["Run"], Mapping[str, Any] | None]
 
@@ -41,7 +51,8 @@ class Run:
         if (name := weight["name"]) is not None:  # the other weights' settings decide nothing
             options["token_weight"] = {"name": name, name: weight[name]}
         settings = {**asdict(self.settings), "options": options}
-        for name in ("dars", "pool", "vine", "adapters", "reward", "guided", "graded_by", "train_answer"):
+        settings |= {name: _as_said(settings[name], defaults) for name, defaults in SECTIONS.items()}
+        for name in (*SECTIONS, "adapters", "graded_by", "train_answer"):
             if not settings[name]:  # an empty section, too, is off
                 del settings[name]
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}
@@ -67,6 +78,18 @@ def digest(value: Mapping[str, Any]) -> str:
     What is off (null, false, 0) counts as not there: a new setting that is off leaves the digests as they were.
     """
     return hashlib.sha256(json.dumps(_on(value), sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
+
+
+def _as_said(section: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """A section with "null" and "0" as texts where its default is another: left out, they would be that one."""
+    said = {}
+    for name, value in section.items():
+        if isinstance(value, Mapping):
+            value = _as_said(value, defaults[name])
+        elif (value is None or value == 0) and value != defaults[name]:
+            value = json.dumps(value)
+        said[name] = value
+    return said
 
 
 def _on(value: Any) -> Any:

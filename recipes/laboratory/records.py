@@ -197,6 +197,7 @@ def code_files() -> list[Path]:
     outside = [file for folder in ("algorithm", "rewards") for file in sorted((ROOT / "pacs" / folder).rglob("*.py"))]
     recipes = ROOT / "recipes"
     tasks = [*sorted(recipes.glob("*/problems.py")), recipes / "arithmetic" / "measure.py"]
+    tasks += [recipes / "code_repair" / name for name in ("calculated.py", "programs.py")]
     return [*loop_files(), *outside, *tasks, recipes / "starts" / "read.py"]
 
 

@@ -123,6 +123,29 @@ def test_a_new_setting_that_is_off_leaves_the_keys_as_they_were() -> None:
     assert not {"update", "metrics"} & set(options), "they are the stack's"
 
 
+@pytest.mark.parametrize(
+    ("section", "switched_off"),
+    [
+        ({"pool": {"weights": "sqrt"}}, {"pool": {"weights": "sqrt", "half_life": None}}),
+        ({"reward": {"total": "sum"}}, {"reward": {"total": "sum", "correctness": 0.0}}),
+        (
+            {"reward": {"total": "sum", "length": {"weight": 1.0}}},
+            {"reward": {"total": "sum", "length": {"weight": 1.0, "beyond": 0.0}}},
+        ),
+    ],
+)
+def test_what_is_switched_off_against_its_default_is_another_run(
+    section: dict[str, Any], switched_off: dict[str, Any]
+) -> None:
+    """`null` and 0 are left out of a key: here they are not what the section has without them."""
+    runs = [replace(RUN, settings=replace(RUN.settings, **each)) for each in (section, switched_off)]
+    assert key_of(runs[0], START) != key_of(runs[1], START)
+    said_as_it_is = {**switched_off, "dars": {"schedule": "equal", "scale": False}}
+    same = replace(RUN, settings=replace(RUN.settings, **said_as_it_is))
+    without = replace(RUN, settings=replace(RUN.settings, **said_as_it_is | {"dars": {"schedule": "equal"}}))
+    assert key_of(same, START) == key_of(without, START)
+
+
 def test_a_run_is_found_in_any_file(run: Run, tmp_path: Path) -> None:
     """Whichever question asked for it; not at another start, and not with other settings."""
     assert Records(tmp_path / "results").of(run) is None
@@ -249,6 +272,7 @@ def test_the_code_that_is_noted_is_all_that_the_loop_is_made_of() -> None:
     assert {str(file.relative_to(ROOT)) for file in loop_files()} < noted
     others = {"rewards/countdown.py", "rewards/registry.py", "rewards/answers/compare.py", "algorithm/names.py"}
     tasks = {"starts/read.py", "countdown/problems.py", "chain_sums/problems.py", "arithmetic/measure.py"}
+    tasks |= {"code_repair/calculated.py", "code_repair/programs.py"}  # what `grading` grades by
     assert {f"pacs/{name}" for name in others} | {f"recipes/{name}" for name in tasks} < noted
 
 
