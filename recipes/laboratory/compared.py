@@ -82,6 +82,11 @@ class Comparison:
         return [arm for arm in self.arms if arm.ended]
 
     @property
+    def from_the_start(self) -> bool:
+        """Whether every run was evaluated before its training, too (`evaluate_every`)."""
+        return all(run["evaluations"][0]["step"] == 0 for arm in self.with_runs for run in arm.runs.values())
+
+    @property
     def bands(self) -> Mapping[str, Sequence[int]]:
         """Band -> the places of its problems, the same of all runs; there has to be one."""
         bands: Mapping[str, Sequence[int]] = next(iter(self.with_runs[0].runs.values()))["bands"]

@@ -28,7 +28,8 @@ def frontier(comparison: Comparison) -> bytes:
     """
     k, arms = comparison.large_k, comparison.arms
     starts = [point(r["evaluations"][0]) for arm in comparison.with_runs for r in arm.runs.values()]
-    start = {name: fmean(each[name] for each in starts) for name in ("pass@1", f"pass@{k}")}
+    known = comparison.from_the_start
+    start = {name: fmean(each[name] for each in starts) if known else 0.0 for name in ("pass@1", f"pass@{k}")}
     with our_style():
         figure = Figure(figsize=SIZE_INCHES, dpi=PNG_DOTS_PER_INCH, layout="constrained")
         left, right = figure.subplots(1, 2)

@@ -77,6 +77,8 @@ UNPAIRED = """\
 Runs of one seed share the order of their prompts and little else (two arms that differ in later resets alone, all
 before these), so they are not taken as pairs."""
 PAIRED = "Runs of one seed begin at the same start of their own."
+PAIRED_AT_ONE_START = "All runs begin at one start; those of one seed share the order of their prompts."
+TUNED_ON_TEST = "**The rate of {arms} was chosen on the test problems**, which favours it where it is compared."
 
 
 def write(name: str = "", folder: Path = files.FOLDER) -> list[Path]:
@@ -129,7 +131,7 @@ def page(comparison: Comparison) -> str:
     if comparison.with_runs:
         parts += _results(comparison)
     criterion = next(iter(question.arms.values())).tuning.criterion
-    how = HOW_TO_READ["lr"].format(criterion=criterion)
+    how = "\n".join([HOW_TO_READ["lr"].format(criterion=criterion), *_tuned_on_test(question)])
     parts += _section("Learning rates", how, tables.learning_rates(comparison))
     parts += ["## Runs that failed", _failures(comparison), "## What this rests on", _provenance(comparison)]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -183,8 +185,17 @@ def _of_differences(question: Question, base: str, count: int) -> str:
         count=count,
         p=LEAST_FOR_P,
         bootstrap=LEAST_FOR_BOOTSTRAP,
-        pairing=PAIRED if question.pairs else UNPAIRED,
+        pairing=(PAIRED if question.own_starts else PAIRED_AT_ONE_START) if question.pairs else UNPAIRED,
     )
+
+
+def _tuned_on_test(question: Question) -> list[str]:
+    """A sentence where learning rates were chosen by the problems that the arms are compared on."""
+    if question.own_starts:  # of a seed that tunes these are others
+        return []
+    split = question.evaluation.split
+    arms = [arm for arm in question.arms.values() if len(arm.tuning.lr) > 1 and arm.tuning.evaluation.split == split]
+    return [TUNED_ON_TEST.format(arms=" and ".join(arm.name for arm in arms))] if arms else []
 
 
 def _failures(comparison: Comparison) -> str:

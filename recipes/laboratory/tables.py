@@ -83,11 +83,11 @@ def by_band(comparison: Comparison, k: int) -> str:
 def never_solved(comparison: Comparison) -> tuple[int, str]:
     """How many problems no run had right before training, and what the arms come to with these.
 
-    Empty without such a problem, and where each seed has a start of its own.
+    Empty without such a problem, where a run was not evaluated before training, or where each seed has its own start.
     """
     results = [result for arm in comparison.with_runs for result in arm.runs.values()]
     places = np.flatnonzero(~np.any([result["evaluations"][0]["right"] for result in results], axis=0))
-    if comparison.question.own_starts or not len(places):
+    if comparison.question.own_starts or not comparison.from_the_start or not len(places):
         return 0, ""
     rows = []
     for arm in comparison.with_runs:
@@ -107,7 +107,7 @@ def levels(comparison: Comparison) -> list[float]:
     has collapsed does not count, and all finished runs of the others get there. The other is halfway to it from the
     start. Where each seed has a start of its own they begin at other values, and there are none.
     """
-    if comparison.question.own_starts:
+    if comparison.question.own_starts or not comparison.from_the_start:
         return []
     ends = [list(arm.finals["pass@1"].values()) for arm in comparison.with_runs]
     start = min(

@@ -27,6 +27,21 @@ def test_what_a_page_rests_on(made: Made, monkeypatch: pytest.MonkeyPatch) -> No
     assert "of several versions" in report.page(comparison)
 
 
+def test_a_page_says_where_rates_were_chosen_on_the_test_problems(made: Made) -> None:
+    on_test = QUESTION.replace("split: probe", "split: test")
+    told = "**The rate of never and grpo was chosen on the test problems**"
+    assert told in report.page(made(text=on_test))
+    assert "chosen on the test problems" not in report.page(made())
+    assert "chosen on the test problems" not in report.page(made(text="own_starts: true\n" + on_test))
+
+
+@pytest.mark.parametrize("own_starts", [True, False])
+def test_what_runs_of_a_pair_share(own_starts: bool, made: Made) -> None:
+    page = report.page(made(text=f"pairs: true\nown_starts: {str(own_starts).lower()}\n{QUESTION}"))
+    assert ("at the same start of their own" in page) == own_starts
+    assert ("All runs begin at one start" in page) == (not own_starts)
+
+
 def test_a_question_that_is_not_complete_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     question = ask(tmp_path / "questions", monkeypatch)
     first = next(iter(jobs(question, "countdown", lambda run: None)))

@@ -105,6 +105,20 @@ def test_problems_not_solved_at_the_start(made: Made) -> None:
     assert "not solved at the start" not in report.page(made())
 
 
+def test_runs_that_were_not_evaluated_before_training_have_nothing_told_of_their_start(made: Made) -> None:
+    """Of two problems no sample is right at the end, which is their only evaluation."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        one["result"]["evaluations"][-1]["right"][:2] = [0, 0]
+        return one
+
+    comparison = made(record, text=QUESTION.replace(", evaluate_every: 2", ""))
+    assert tables.never_solved(comparison) == (0, "")
+    assert tables.levels(comparison) == []
+    assert figures.frontier(comparison)
+
+
 def test_at_equal_pass_at_1(made: Made) -> None:
     """The levels are where the worst run of two arms ends, so that all get there, and halfway to it from the start."""
     comparison = made()
