@@ -13,13 +13,11 @@ from pacs.base.terminal import print
 from pacs.integration import nodes
 from pacs.integration.checks.machine import data_files
 from pacs.integration.checks.run import ConfigError, refuse
+from pacs.integration.checks.slots import CPUS_OF_A_RANK
 from pacs.integration.provenance import installed_versions
 from pacs.verl_keys.config import ranks
 from pacs.verl_keys.names import RAY_ADDRESS
 from pacs.verl_keys.workload import engine_gpus
-
-#: CPUs of Ray that verl sets apart for a training rank, on its node; without them its placement group waits for ever.
-CPUS_OF_A_RANK = 3
 
 
 def prepare_cluster(config: DictConfig) -> None:

@@ -25,6 +25,7 @@ from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
 from pacs.integration.checks.rlpr import note_measured_model, reference_problems
 from pacs.integration.checks.rows import Note, row_problems, unite_problems
+from pacs.integration.checks.slots import machine_slot_problems
 from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.rewards.registry import PATH as VERIFIERS
@@ -132,7 +133,7 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
         mend = f"start it on several with scripts/slurm/train.sbatch, or name a Ray cluster ({RAY_ADDRESS}=HOST:PORT)"
         yield f"trainer.nnodes={config.trainer.nnodes}, but this is one machine: {mend}."
     if config.trainer.device == "cpu":
-        yield from cpu_variable_problems()
+        yield from (*cpu_variable_problems(), *machine_slot_problems(config))
     if config.trainer.device == "cuda":
         import torch
 
@@ -155,7 +156,7 @@ def _machine_problems(config: DictConfig) -> Iterator[str]:
             mend = "run on a machine that has them, in the environment of scripts/setup_gpu.sh, or use hardware=cpu"
             yield f"trainer.n_gpus_per_node={wanted}, but this machine has {found} GPUs{why}: lower it, {mend}."
         else:
-            yield from kernel_problems(config)
+            yield from (*machine_slot_problems(config), *kernel_problems(config))
 
 
 def kernel_problems(config: DictConfig) -> Iterator[str]:
@@ -168,9 +169,8 @@ def kernel_problems(config: DictConfig) -> Iterator[str]:
             key = f"{model}.override_config.attn_implementation"
             mend = f"{build}; or take PyTorch's (++{key}=sdpa)"
             yield f"{key}={named} needs flash-attn, which is not installed: {mend}."
-    if config.actor_rollout_ref.model.use_liger and importlib.util.find_spec("liger_kernel") is None:
-        lacks = "needs liger-kernel, which is not installed: pip install it, or leave this out."
-        yield f"actor_rollout_ref.model.use_liger=true {lacks}"
+        if OmegaConf.select(config, f"{model}.use_liger") and importlib.util.find_spec("liger_kernel") is None:
+            yield f"{model}.use_liger=true needs liger-kernel, which is not installed: install it, or leave this out."
     if engine_gpus(config) and importlib.util.find_spec("cupy") is None:
         yield (
             "actor_rollout_ref.rollout.nnodes (vLLM on GPUs of its own): verl sends weights there by the package cupy, "

@@ -15,7 +15,7 @@ from omegaconf import DictConfig
 from pacs.base.errors import one_line
 from pacs.data.rebuilt import rebuilt_problem
 from pacs.integration.checks.turns import template_problems
-from pacs.integration.checks.wording import spell
+from pacs.integration.checks.wording import spell, spelled
 from pacs.rewards.find_reasoning import CannotTell, find_reasoning
 from pacs.rewards.reasoning import EXAMPLE, SETTING, Reasoning
 from pacs.rewards.registry import PATH
@@ -24,6 +24,8 @@ from pacs.verl_keys.config import chat_template_options
 
 #: Those that the templates of most models know.
 ROLES: Final = ("system", "developer", "user", "assistant", "tool")
+#: Arguments of a chat template's call that are no setting.
+GIVEN_BY_VERL: Final = ("add_generation_prompt", "conversation", "return_dict", "return_tensors", "tokenize", "tools")
 #: A text has at most as many tokens as bytes, and these, which a tokenizer may put before it.
 MARGIN = 8
 
@@ -76,6 +78,20 @@ def prompt_problems(
             wanted = f"data.train_batch_size={least}" if name == "train_files" else "needed for a validation"
             few = f"of {looked_at} prompts {fitting} can be used, fewer than {wanted}"
             yield f"data.{name}: {few}. The first of the others {words}."
+
+
+@spelled
+def prompt_setting_problems(config: DictConfig) -> Iterator[str]:
+    """What verl would not heed of the settings of prompts, or stumble over; a sentence each."""
+    data = config.data
+    for name in GIVEN_BY_VERL:
+        if name in chat_template_options(config):
+            yield f"@data.apply_chat_template_kwargs.{name}=: verl gives that to the template itself: leave it out."
+    if data.truncation in ("right", "middle") and not data.filter_overlong_prompts:
+        yield (
+            "@data.truncation=: verl's V1 trainer cuts off the beginning of a longer prompt, whatever this says: set "
+            "data.filter_overlong_prompts=true, which leaves such prompts out, or @data.truncation=left."
+        )
 
 
 def tokenizer_of(config: DictConfig) -> Any:

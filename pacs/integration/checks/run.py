@@ -14,6 +14,7 @@ from functools import partial
 from itertools import chain
 from pathlib import Path
 
+from hydra.errors import InstantiationException
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError, did_you_mean
@@ -35,9 +36,11 @@ from pacs.integration.checks.machine import listed, surroundings_problems
 from pacs.integration.checks.pacs import pacs_problems, pacs_warnings
 from pacs.integration.checks.partial import partial_problems, partial_warnings
 from pacs.integration.checks.pool import pool_problems
+from pacs.integration.checks.prompts import prompt_setting_problems
 from pacs.integration.checks.rlpr import rlpr_problems
 from pacs.integration.checks.sections import empty_sections
 from pacs.integration.checks.separate import separate_problems, separate_warnings
+from pacs.integration.checks.slots import slot_problems
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.turns import format_problems, turns_problems
 from pacs.integration.checks.vine import vine_problems
@@ -71,6 +74,7 @@ def shared_problems(config: DictConfig) -> Iterator[str]:
         value_problems, _life_problems, rollout_problems, dars_problems, pool_problems, filter_problems, vine_problems,
         balance_problems, composite_problems, switch_problems, turns_problems, guided_problems, partial_problems,
         separate_problems, rlpr_problems, adapter_problems, genac_problems, asked_judge_problems,
+        prompt_setting_problems, slot_problems,
     )  # fmt: skip
     for check in checks:
         yield from check(config)
@@ -91,7 +95,7 @@ def _life_problems(config: DictConfig) -> Iterator[str]:
     if trainer.get("remove_previous_ckpt_in_save") or trainer.max_critic_ckpt_to_keep != trainer.max_actor_ckpt_to_keep:
         yield "Checkpoints are kept as a whole: set trainer.max_actor_ckpt_to_keep alone (null keeps all)."
     for key in (f"{part}.checkpoint.{which}_contents" for part in ("actor", "critic") for which in ("save", "load")):
-        if lacking := {"model", "optimizer", "extra"} - set(OmegaConf.select(config, full_name(key))):
+        if lacking := {"model", "optimizer", "extra"} - set(OmegaConf.select(config, full_name(key)) or ()):
             yield f"@{key} lacks {sorted(lacking)}: a run goes on only from all of them."
 
 
@@ -137,7 +141,8 @@ def refuse(problems: Iterable[str]) -> None:
 
 def check_paths(config: DictConfig) -> None:
     """Raise `ConfigError` where the run's folder, a model, its data or a checkpoint is not named by a path."""
-    keys = ("run.dir", "actor_rollout_ref.model.path", "data.train_files", "data.val_files")
+    data = ("data.train_files", "data.val_files")
+    keys = ("run.dir", "trainer.default_local_dir", "actor_rollout_ref.model.path", *data)
     given = {key: OmegaConf.select(config, key) for key in keys}
     refuse(f"{key} is empty: leave it out, or name a path." for key, value in given.items() if not value)
     refuse(
@@ -239,5 +244,5 @@ def _verl_problems(config: DictConfig) -> Iterator[str]:
     try:
         with redirect_stdout(io.StringIO()):  # that all is well, which our own checks have not said yet
             validate_config(checked, need_reference_policy(config) or is_ours, need_critic(config))
-    except (ValueError, AssertionError, TypeError, KeyError) as error:
-        yield f"verl refuses the config: {error}"
+    except (ValueError, AssertionError, TypeError, KeyError, InstantiationException) as error:
+        yield f"verl refuses the config: {error.__cause__ or error}"

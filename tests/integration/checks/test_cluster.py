@@ -6,7 +6,8 @@ import pytest
 from verl.single_controller.ray import ResourcePoolManager
 
 from pacs.composing import compose_run
-from pacs.integration.checks.cluster import CPUS_OF_A_RANK, resource_problems
+from pacs.integration.checks.cluster import resource_problems
+from pacs.integration.checks.slots import CPUS_OF_A_RANK
 
 
 def node(host: str, **resources: float) -> dict[str, Any]:
