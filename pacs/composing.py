@@ -107,8 +107,7 @@ def composition_problem(error: Exception, arguments: Sequence[str]) -> str:
         return f"- {other}"
     parent, _, name = key.rpartition(".")
     siblings = cause.parent_node if isinstance(cause, OmegaConfBaseException) else None
-    prefix = f"{parent}." if parent else ""
-    near = [prefix + other for other in nearest(name, siblings or (), count=3)]
+    near = [f"{parent}.{other}".removeprefix(".") for other in nearest(name, siblings or (), count=3)]
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
     # `run` takes no more keys, nor does a method of ours; a class of the user's may.
     section = key.partition(".")[0]
@@ -179,9 +178,10 @@ def kind_problems(config: DictConfig, name: str, overrides: Sequence[str]) -> li
     problems = []
     own_class = "." in str(OmegaConf.select(config, METHOD))
     for key in dict.fromkeys(new_key(str(override.key_or_group)) for override in given if override not in groups):
-        words = _other_kind(OmegaConf.select(plain, key), OmegaConf.select(config, key), null="." in key)
-        if words is not None and key not in names.NUMBER_OR_TEXT:
-            problems.append(f"{key}={OmegaConf.select(config, key)}: {words}.")
+        default, value = (OmegaConf.select(each, key) for each in (plain, config))
+        null = "." in key and (not isinstance(default, DictConfig) or names.may_be_null(key))
+        if (words := _other_kind(default, value, null=null)) is not None and key not in names.NUMBER_OR_TEXT:
+            problems.append(f"{key}={'null' if value is None else value}: {words}.")
         elif not own_class and (field := _field(key)) and field not in (OmegaConf.select(plain, "method") or {}):
             problems += [other] if (other := _of_another_method(key, name)) else []
     for key in (METHOD, names.METHOD):
@@ -216,7 +216,7 @@ def _other_kind(default: Any, value: Any, *, null: bool) -> str | None:
     if default is None or (value is None and null):
         return None
     if isinstance(default, DictConfig) and not isinstance(value, DictConfig):
-        return f"it is a section: set a key in it ({', '.join(map(str, list(default)[:3]))}, ...)"
+        return f"it is a section: set a key in it ({', '.join([*map(str, list(default)[:3]), '...'])}), or leave it out"
     if isinstance(default, bool) != isinstance(value, bool) and not isinstance(default, DictConfig):
         return "use true or false" if isinstance(default, bool) else f"use a value like {default}, not true or false"
     if isinstance(default, int | float) and not isinstance(value, int | float):

@@ -13,6 +13,8 @@ from pacs.integration.schema import BASELINES
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
 
 VERLS_CLIP_RATIO = 0.2
+#: verl's settings of reward managers.
+LENGTH = "reward.reward_kwargs"
 #: Estimators of the primary configs that do not have GRPO's.
 ESTIMATORS = {"ppo": "gae", "vcppo": "gae", "rloo": "rloo", "opo": "opo"}
 #: verl's estimators that compare the responses to one prompt.
@@ -69,13 +71,7 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
         )
     yield from _loss_problems(config)
     yield from unread_problems(config)
-    # DAPO's punishment of length is given over the last tokens of the longest response.
-    rewarding = OmegaConf.select(config, "reward.reward_kwargs") or {}
-    buffer = rewarding.get("overlong_buffer_cfg")
-    if buffer and buffer.enable and not 0 < buffer.len <= rewarding.get("max_resp_len"):
-        key = "reward.reward_kwargs.overlong_buffer_cfg"
-        most = "@reward.reward_kwargs.max_resp_len="
-        yield f"@{key}.len= must be above 0 and at most {most}: leave it out, or set {key}.enable=false."
+    yield from _length_problems(config)
     if (cut := cut_sampling(config)) is not None and not _corrects_sampling(config):
         yield (
             f"{cut}: vLLM would sample from the likelier tokens alone, while verl's ratios are to the policy with all: "
@@ -105,6 +101,23 @@ def baseline_warnings(config: DictConfig) -> Iterator[str]:
         yield f"@actor.policy_loss.loss_mode=: what is not set besides {says}{other}."
     if estimator != ESTIMATORS.get(name, "grpo"):
         yield f"@algorithm.adv_estimator=: all else {says}, so that it is that of --config-name."
+
+
+def _length_problems(config: DictConfig) -> Iterator[str]:
+    """DAPO's punishment of length is given over the last tokens of the longest response."""
+    key, most, manager = f"{LENGTH}.overlong_buffer_cfg", f"{LENGTH}.max_resp_len", config.reward.reward_manager
+    if not OmegaConf.select(config, f"{key}.enable"):
+        return
+    off = f"or set {key}.enable=false"
+    needed = {name: OmegaConf.select(config, name) for name in (f"{key}.len", f"{key}.penalty_factor", most)}
+    if manager.source == "register" and manager.name != "dapo":
+        yield f"@{key}.enable=: @reward.reward_manager.name= does not read it: set that to dapo, {off}."
+    elif lacking := [name for name, value in needed.items() if type(value) not in (int, float)]:
+        yield f"@{lacking[0]}=: verl's punishment of length needs a number: set one, {off}."
+    elif not 0 < needed[f"{key}.len"] <= needed[most]:
+        yield f"@{key}.len= must be above 0 and at most @{most}=: leave it out, {off}."
+    elif OmegaConf.select(config, f"{key}.log") is None:
+        yield f"@{key}.log=: verl asks for it beside the others: set it to false, {off}."
 
 
 def _corrects_sampling(config: DictConfig) -> bool:
@@ -174,5 +187,6 @@ def _critic_problems(config: DictConfig) -> Iterator[str]:
             f"critic.ppo_infer_max_token_len_per_gpu={budget} (times the {shared} ranks that share a sequence) is "
             f"below the longest row, {longest} tokens: raise it to at least {-(-longest // shared)}, or {follows}."
         )
-    if not config.actor_rollout_ref.actor.use_dynamic_bsz:
-        yield "@actor.use_dynamic_bsz=false: verl's critic forms micro-batches by tokens alone; set it to true."
+    if not critic.use_dynamic_bsz:
+        of = "critic" if config.actor_rollout_ref.actor.use_dynamic_bsz else "actor"
+        yield f"@{of}.use_dynamic_bsz=: verl's critic forms micro-batches by tokens alone; set it to true."

@@ -29,7 +29,10 @@ from pacs.verl_keys.config import (
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
-SHARED_WITH_REFERENCE = ("fsdp_size", "model_dtype", "dtype", "mixed_precision", "ulysses_sequence_parallel_size")
+SHARED_WITH_REFERENCE = (
+    "fsdp_config.fsdp_size", "fsdp_config.model_dtype", "fsdp_config.dtype", "fsdp_config.mixed_precision",
+    "fsdp_config.ulysses_sequence_parallel_size", "ulysses_sequence_parallel_size",
+)  # fmt: skip
 #: What names verl's advantages and losses, with the values of the shipped config: our methods have neither.
 VERLS = {
     "algorithm.adv_estimator": "pacs",
@@ -222,10 +225,10 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
     if ref.strategy != actor.strategy:
         yield "@ref.strategy= is not the actor's: leave it out, so that it follows the actor's."
     for key in SHARED_WITH_REFERENCE:
-        theirs = actor.fsdp_config.get(key)
-        if theirs != ref.fsdp_config.get(key):
+        theirs = OmegaConf.select(actor, key)
+        if theirs != OmegaConf.select(ref, key):
             copy = "the reference is the policy's copy; leave it out, so that it follows the actor's"
-            yield f"@ref.fsdp_config.{key}= is not the actor's ({theirs}): {copy}."
+            yield f"@ref.{key}= is not the actor's ({theirs}): {copy}."
 
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:
