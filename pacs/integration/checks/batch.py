@@ -21,6 +21,14 @@ from pacs.verl_keys.workload import engine_gpus
 
 #: The passes of an update: of each the start of its settings' names.
 PASSES = ("actor.ppo", "rollout.log_prob", "ref.log_prob")
+#: Of vLLM's arguments those that verl gives it by its own settings, two of them by longer names.
+SPLITS = ("tensor_parallel_size", "pipeline_parallel_size")
+SET_BY_VERL = (
+    "data_parallel_size", "disable_log_stats", "dtype", "enable_chunked_prefill", "enable_prefix_caching",
+    "enable_sleep_mode", "enforce_eager", "gpu_memory_utilization", "load_format", "logprobs_mode", "max_model_len",
+    "max_num_batched_tokens", "max_num_seqs", "pipeline_model_parallel_size", "scheduling_policy", "seed",
+    "tensor_model_parallel_size",
+)  # fmt: skip
 
 
 @spelled
@@ -32,6 +40,15 @@ def batch_problems(config: DictConfig) -> Iterator[str]:
         of = f"the {gpus} ranks (trainer.n_gpus_per_node * trainer.nnodes)"
         yield f"@actor.ulysses_sequence_parallel_size={shared} does not divide {of}."
         return
+    model = OmegaConf.select(config, "actor_rollout_ref.model") or {}
+    for name in ("use_fused_kernels", "use_remove_padding"):
+        if actor.get(name) != model.get(name):
+            yield f"@actor.{name}= is not read, @model.{name}= is: leave the former out, so that it follows."
+    if shared > 1 and model.get("use_remove_padding") is False:
+        yield (
+            f"@model.use_remove_padding=false with ulysses_sequence_parallel_size={shared}: verl divides packed "
+            "sequences alone among ranks: set the former to true, or the latter to 1."
+        )
     prompts, parts = actor.ppo_mini_batch_size, data_parallel_size(config)
     generated = config.data.get("gen_batch_size")
     if type(generated) is int and generated > 0 and config.data.train_batch_size % generated:
@@ -74,7 +91,9 @@ def _dynamic_problems(config: DictConfig) -> Iterator[str]:
     longest, shared = longest_sequence_tokens(config), sequence_parallel_size(config)
     for key in (f"{each}_max_token_len_per_gpu" for each in PASSES):
         budget = OmegaConf.select(config, full_name(key))
-        if budget is None or budget * shared < longest:
+        if type(budget) is not int:
+            yield f"@{key}=: use a whole number of tokens, of at least {-(-longest // shared)}."
+        elif budget * shared < longest:
             yield (
                 f"@{key}= (times ulysses_sequence_parallel_size={shared}) is smaller than the longest row, {longest} "
                 f"tokens (prompt and response, or the {PADDING_TOKENS} of verl's padding): raise it to at least "
@@ -118,9 +137,13 @@ def engine_problems(config: DictConfig) -> Iterator[str]:
         )
     # A response of several turns fits the same limits.
     context, longest = rollout.max_model_len, longest_row(config)
-    if OmegaConf.select(rollout, "engine_kwargs.vllm.max_model_len") is not None:
-        vllms = "@rollout.engine_kwargs.vllm.max_model_len"
-        yield f"{vllms} would take the place of @rollout.max_model_len without verl's knowing: leave it out."
+    for name, value in (OmegaConf.select(rollout, "engine_kwargs.vllm") or {}).items():
+        verls = name.replace("_parallel", "_model_parallel") if name in SPLITS else name
+        if value is not None and verls in SET_BY_VERL:
+            yield (
+                f"@rollout.engine_kwargs.vllm.{name}= would take the place of @rollout.{verls}= without verl's "
+                "knowing: leave it out, and set that."
+            )
     if context is not None and type(context) is not int:
         yield f"@rollout.max_model_len=: use a whole number of tokens, or leave it out ({longest}, by the lengths)."
     elif context is not None and context < longest:

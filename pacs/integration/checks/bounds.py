@@ -66,20 +66,28 @@ _SHARE, _PART = _number(lambda share: 0 <= share <= 1), _number(lambda share: 0 
 VALUES: tuple[tuple[Holds, str, tuple[str, ...]], ...] = (
     (_integer(1), "use a whole number of at least 1", (
         "rollout.agent.num_workers", "actor.ppo_epochs", "algorithm.kl_ctrl.horizon", "reward.num_workers",
-        "data.filter_overlong_prompts_workers", "trainer.total_epochs",
+        "data.filter_overlong_prompts_workers", "trainer.total_epochs", "actor.fsdp_config.pad_to_length_bucket",
+        "actor.fsdp_config.entropy_from_logits_chunk_size",
+        "transfer_queue.backend.SimpleStorage.num_data_storage_units",
     )),
     (_integer(0), "use a whole number of at least 0", (
         "data.dataloader_num_workers", "trainer.critic_warmup", "trainer.log_val_generations",
+        "actor.data_loader_seed", "actor.fsdp_config.seed", "critic.data_loader_seed", "critic.fsdp.seed",
     )),
     (_integer(0, None), "use a whole number of at least 0", ("data.seed",)),
     (_integer(1, None), "use a whole number of at least 1, or null for all epochs", ("trainer.total_training_steps",)),
     (_integer(1, None), "use a number of at least 1, or null to keep all", ("trainer.max_actor_ckpt_to_keep",)),
     (_integer(1, None), "use a whole number of prompts, or null for those of a step", ("data.gen_batch_size",)),
     (_integer(1, None), "use a whole number of prompts, or null for all", ("data.val_batch_size",)),
+    (_integer(1, None), "use a whole number of actors' slots, or null for as many as there are cores", (
+        "ray_kwargs.ray_init.num_cpus",
+    )),
     (_integer(1, -1), "use a whole number of at least 1, or -1: all tokens", (
         "rollout.top_k", "rollout.val_kwargs.top_k",
     )),
-    (_integer(1, -1), "use a whole number of at least 1, or -1: all rows", ("data.train_max_samples",)),
+    (_integer(1, -1), "use a whole number of at least 1, or -1: all rows", (
+        "data.train_max_samples", "data.val_max_samples",
+    )),
     (_integer(-1), "use a whole number of steps; -1 for never", ("trainer.save_freq", "trainer.test_freq")),
     (_integer(-1), "use a whole number of steps, or -1", _optim("lr_warmup_steps")),
     (lambda seed: _integer(0)(seed) and seed <= LARGEST_SEED,
@@ -94,8 +102,9 @@ VALUES: tuple[tuple[Holds, str, tuple[str, ...]], ...] = (
     (_RATE, "use a number of at least 0 (the paper: 1e-6)", _optim("lr")),
     (_RATE, "use a number of at least 0", (
         *_optim("weight_decay"), "actor.clip_ratio", "actor.clip_ratio_low", "actor.clip_ratio_high",
-        "actor.policy_loss.ppo_kl_coef", "critic.cliprange_value",
+        "actor.policy_loss.ppo_kl_coef", "critic.cliprange_value", "actor.kl_loss_coef", "algorithm.kl_ctrl.kl_coef",
     )),
+    (_number(math.isfinite), "use a number", ("actor.entropy_coeff",)),
     (_ABOVE_0, "use a number above 0", (
         *_optim("num_cycles"), "actor.tau_pos", "actor.tau_neg", "algorithm.kl_ctrl.target_kl",
     )),
@@ -124,6 +133,10 @@ VALUES: tuple[tuple[Holds, str, tuple[str, ...]], ...] = (
     (*_among("fcfs", "priority"), ("rollout.scheduling_policy",)),
     (*_among("processed_logprobs", "raw_logprobs"), ("rollout.logprobs_mode",)),
     (*_among("fixed", "adaptive"), ("algorithm.kl_ctrl.type",)),
+    # With another name verl leaves the model as it is, and then asks it for what the fused head gives.
+    (*_among("torch", "triton", "liger"), ("model.fused_kernel_options.impl_backend",)),
+    (lambda steps: steps is None or (OmegaConf.is_list(steps) and all(type(step) is int for step in steps)),
+     "use a list of steps, as [5,6], or null for none", ("global_profiler.steps",)),
     (*_among("error", "left", "right", "middle"), ("data.truncation",)),
     (lambda name: isinstance(name, str) and name.removesuffix("+") in DIVERGENCES,
      f"use one of {', '.join(DIVERGENCES)}, or one of these with a + behind it",

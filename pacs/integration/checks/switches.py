@@ -94,6 +94,10 @@ def _set_back(name: str) -> str:
 OLD_TRAINER = "only verl's older trainer reads it (trainer.use_v1=false), which is not run here"
 NOT_READ = "nothing in verl 0.9.1 reads it with FSDP2 and vLLM"
 NO_MTP = "verl trains heads that predict several tokens with Megatron alone"
+UNREAD = (
+    "actor.freeze_vision_tower", "data.return_raw_input_ids", "model.tiled_mlp.enabled",
+    "critic.model.tiled_mlp.enabled", "rollout.multi_turn.use_inference_chat_template",
+)  # fmt: skip
 SKIP = f"{OLD_TRAINER}; skip.rollout_tq is the V1 trainer's"
 
 #: Setting -> the values that it may have, and why no other.
@@ -104,23 +108,21 @@ ONLY: Only = {
     "trainer.ray_wait_register_center_timeout": ((300,), OLD_TRAINER),
     "trainer.balance_batch": ((True,), "rows are always dealt out to the ranks by their lengths"),
     "actor_rollout_ref.hybrid_engine": ((True,), "@rollout.nnodes alone says whether vLLM has GPUs of its own"),
-    "actor.use_prefix_grouper": ((False,), OLD_TRAINER),
-    "actor.calculate_sum_pi_squared": ((False,), OLD_TRAINER),
-    "actor.freeze_vision_tower": ((False,), NOT_READ),
-    "model.tiled_mlp.enabled": ((False,), NOT_READ),
-    "model.mtp.enable": ((False,), NO_MTP),
+    **dict.fromkeys(("actor.use_prefix_grouper", "actor.calculate_sum_pi_squared"), ((False,), OLD_TRAINER)),
+    **dict.fromkeys(("actor.fsdp_config.forward_only", "critic.fsdp.forward_only"), ((False,), "nothing would train")),
+    "ref.fsdp_config.forward_only": ((True,), "verl would ask for an optimizer of the reference's, which has none"),
+    "model.hf_config_path": ((None,), "vLLM and the checks here read the config in @model.path alone"),
+    "critic.model.use_fused_kernels": ((False,), "verl would fuse a head over the vocabulary, which no critic has"),
+    **dict.fromkeys(("model.mtp.enable", "critic.model.mtp.enable"), ((False,), NO_MTP)),
     "actor.fsdp_config.dtype": (("bfloat16",), "verl reads the dtype of fsdp_config.mixed_precision.param_dtype alone"),
     "actor.grad_clip": ((1.0, None), "verl clips at @actor.optim.clip_grad"),
     "critic.grad_clip": ((1.0, None), "verl clips at critic.optim.clip_grad"),
     "actor.ppo_micro_batch_size": ((None,), "it is verl's old name of ppo_micro_batch_size_per_gpu"),
     "rollout.over_sample_rate": ((0, None), "it is SGLang's"),
     "rollout.skip_tokenizer_init": ((True, None), "verl starts vLLM with its tokenizer"),
-    "rollout.checkpoint_engine.backend": (
-        ("naive",),
-        "it is chosen here: nccl to GPUs of vLLM's own, else handed over",
-    ),
+    "rollout.checkpoint_engine.backend": (("naive",), "it is chosen here: nccl to vLLM's own GPUs, else handed over"),
     "rollout.do_sample": ((True,), "verl samples at @rollout.temperature, whatever it says"),
-    "rollout.multi_turn.use_inference_chat_template": ((False,), NOT_READ),
+    **dict.fromkeys(UNREAD, ((False,), NOT_READ)),
     "rollout.multi_turn.tokenization_sanity_check_mode": (("strict",), NOT_READ),
     "rollout.multi_turn.num_repeat_rollouts": ((None,), NOT_READ),
     "rollout.full_determinism": (
@@ -139,12 +141,9 @@ ONLY: Only = {
         "the rejection that belong to it; rollout_is and rollout_rs correct as they say",
     ),
     "algorithm.rollout_correction.loss_type": (("ppo_clip",), "it is the loss of bypass_mode, which is not run here"),
-    "critic.model.tiled_mlp.enabled": ((False,), NOT_READ),
-    "critic.model.mtp.enable": ((False,), NO_MTP),
-    "data.return_raw_input_ids": ((False,), NOT_READ),
+    "trainer.default_hdfs_dir": ((None,), "verl writes checkpoints of FSDP to the run's folder alone"),
     "data.reward_fn_key": (("data_source",), "verl's reward loop reads the column data_source"),
-    "skip.rollout.enable": ((False,), SKIP),
-    "skip.async_rollout.enable": ((False,), SKIP),
+    **dict.fromkeys(("skip.rollout.enable", "skip.async_rollout.enable"), ((False,), SKIP)),
     "distillation.enabled": (
         (False,),
         "plan, checks and watch know nothing of the teachers' GPUs and engines, and PACS has no distillation loss",

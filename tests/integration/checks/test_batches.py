@@ -96,6 +96,24 @@ def test_a_budget_holds_the_longest_row_of_the_ranks_that_share_it(part: str) ->
         assert (key in keys_named(config)) == (shared * budget < longest)
 
 
+@pytest.mark.parametrize("packed", [True, False])
+def test_padded_sequences_are_not_shared(packed: bool) -> None:
+    """As verl's engine says in a worker that has started."""
+    for shared in (1, 2):
+        of_both = {f"actor_rollout_ref.{part}.use_remove_padding": packed for part in ("actor", "model")}
+        config = config_of(**of_both, **{f"{ACTOR}.fsdp_config.ulysses_sequence_parallel_size": shared})
+        said = list(batch_problems(config))
+        assert any("packed sequences alone" in each for each in said) == (shared > 1 and not packed)
+
+
+@pytest.mark.parametrize("name", ["use_remove_padding", "use_fused_kernels"])
+def test_the_model_s_switch_is_the_one_that_is_read(name: str) -> None:
+    """verl's worker takes it over from the model's section whatever the actor's says."""
+    for actors, models in product((True, False), repeat=2):
+        config = config_of(**{f"{ACTOR}.{name}": actors, f"actor_rollout_ref.model.{name}": models})
+        assert (f"{ACTOR}.{name}" in keys_named(config)) == (actors != models)
+
+
 @pytest.mark.parametrize("part", ["actor.ppo", "rollout.log_prob", "ref.log_prob"])
 def test_micro_batches_divide_a_rank_s_part_of_a_mini_batch(part: str) -> None:
     """24 prompts of 3 responses on 2 nodes of 4 GPUs: 9 rows a rank, 18 where two share a sequence."""

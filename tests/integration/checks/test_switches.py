@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import verl
 from omegaconf import DictConfig, OmegaConf, open_dict
 from verl import DataProto
 from verl.trainer.config import AlgoConfig
@@ -18,7 +19,7 @@ from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration.checks import run as checks
 from pacs.integration.checks.baseline import baseline_problems
-from pacs.integration.checks.batch import rollout_problems
+from pacs.integration.checks.batch import SET_BY_VERL, rollout_problems
 from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems, kernel_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
@@ -272,8 +273,9 @@ def test_kernels_that_are_not_installed_are_missed(
     assert problem.startswith("critic.model.override_config.attn_implementation=flash_attention_2 needs flash-attn")
     assert "++critic.model.override_config.attn_implementation=sdpa" in problem
     assert list(kernel_problems(with_settings(ppo, **{of_critic: "sdpa"}))) == []
-    (problem,) = kernel_problems(with_settings(ppo, **{of_critic: "sdpa", f"{model}__use_liger": True}))
-    assert problem.startswith("actor_rollout_ref.model.use_liger=true needs liger-kernel")
+    for of in (model, "critic__model"):
+        (problem,) = kernel_problems(with_settings(ppo, **{of_critic: "sdpa", f"{of}__use_liger": True}))
+        assert problem.startswith(f"{of.replace('__', '.')}.use_liger=true needs liger-kernel")
     for package in ("flash_attn", "liger_kernel"):
         (tmp_path / package).mkdir()
         (tmp_path / package / "__init__.py").touch()
@@ -289,6 +291,25 @@ def test_what_is_not_installed_is_missed_of_a_cluster_too(configs: dict[str, Dic
     _, problem = _machine_problems(with_settings(grpo, actor_rollout_ref__rollout__nnodes=1))
     assert "cupy, which is not installed" in problem
     assert list(_machine_problems(with_settings(grpo, trainer__device="cpu"))) == []
+
+
+def test_what_verl_gives_vllm_itself_is_set_by_verl_s_settings(configs: dict[str, DictConfig]) -> None:
+    """Another value would be vLLM's alone: verl counts engines, lengths and log-probabilities by its own settings."""
+    config = configs["grpo"]
+    for name in ("max_model_len", "seed", "tensor_parallel_size", "logprobs_mode"):
+        (problem,) = rollout_problems(with_settings(config, **{f"{ROLLOUT}.engine_kwargs.vllm.{name}": 1}))
+        assert problem.startswith(f"{ROLLOUT}.engine_kwargs.vllm.{name}=1 would take the place of {ROLLOUT}.")
+    for name in ("max_model_len", "num_gpu_blocks_override"):
+        left = with_settings(config, **{f"{ROLLOUT}.engine_kwargs.vllm.{name}": None if name[0] == "m" else 64})
+        assert list(rollout_problems(left)) == []
+
+
+def test_verl_gives_vllm_these_itself() -> None:
+    """Each is an argument in verl's own code, but for the one that verl refuses."""
+    source = (Path(verl.__file__).parent / "workers/rollout/vllm_rollout/vllm_async_server.py").read_text()
+    short = [name.replace("_model_parallel", "_parallel") for name in SET_BY_VERL]
+    verls = [name for name in short if f'"{name}": ' in source]
+    assert set(short) - set(verls) == {"pipeline_parallel_size"}
 
 
 def test_more_positions_than_the_model_has(configs: dict[str, DictConfig]) -> None:
