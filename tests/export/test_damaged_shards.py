@@ -54,13 +54,15 @@ def test_an_exported_model_says_what_its_files_are(run: Path, tmp_path: Path) ->
     model_sha256(out)
     assert damaged_files(out) == []
 
-    config = OmegaConf.create({"actor_rollout_ref": {"model": {"path": str(out)}}})
-    launcher._check_model_folder(config)
+    trainer = {"default_local_dir": str(tmp_path / "new" / "checkpoints"), "resume_mode": "disable"}
+    new = {"run": {"dir": str(tmp_path / "new")}, "trainer": trainer | {"resume_from_path": None}}
+    config = OmegaConf.create(new | {"actor_rollout_ref": {"model": {"path": str(out)}}})
+    launcher.check_folder(config)
     zeros(out / "model.safetensors", count=4096)
     with pytest.raises(UserError, match=r"model\.safetensors: not what its SHA256SUMS says"):
         model_sha256(out)
     with pytest.raises(ConfigError, match=r"model\.path=.*: model\.safetensors: not what its SHA256SUMS says"):
-        launcher._check_model_folder(config)
+        launcher.check_folder(config)
     (out / "tokenizer.json").unlink()
     assert damaged_files(out) == ["model.safetensors", "tokenizer.json"]
     with pytest.raises(UserError, match=r"tokenizer\.json: not what its SHA256SUMS says"):

@@ -126,13 +126,15 @@ def check_folder(config: DictConfig) -> None:
     """Look at what is in a prepared run's folder, say what it would go on from, and write nothing.
 
     Raises:
-        checks.ConfigError: If a run is training there, or if it holds what this run would not go on from.
+        checks.ConfigError: If a run is training there, or if it, or the model to begin with, holds what this run would
+            not go on from.
     """
     check_contents(Path(config.run.dir))
     look_at(Path(config.run.dir))
     check_room(Path(config.run.dir))
     check_former_run(config)
-    choose_checkpoint(config)
+    if choose_checkpoint(config) is None:
+        _check_model_folder(config)
 
 
 def driver_of(config: DictConfig) -> Driver:
