@@ -155,7 +155,7 @@ def test_a_machine_that_dies_ends_the_run_and_the_requeued_one_goes_on(
 
     # As Slurm does when a node fails: the same job, on nodes that work.
     job = Job(machines, tmp_path, *arguments(run), restart=1)
-    job.wait_for(lambda: read_state(run.folder).token != token and training(run, after_step=3))
+    job.wait_for(lambda: "going on from step " in job.printed() and training(run, after_step=3))
     assert f"going on from step {newest_checkpoint(run.checkpoints)[0].step - 1} " in job.printed()
 
     # The notice before the time limit: to the batch script alone.

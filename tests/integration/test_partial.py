@@ -37,7 +37,8 @@ def trained(run: RealRun) -> dict[int, Counter]:
     return {step: Counter(row["uid"].rsplit("_", 2)[0] for row in some) for step, some in rows.items()}
 
 
-def check_that_each_prompt_is_trained_once(run: RealRun, number: int = STEPS) -> None:
+def check_that_each_prompt_is_trained_once(run: RealRun, number: int = STEPS, resumed_after: int = 0) -> None:
+    """What was not done when a run was cut off is sampled anew, and its age counts from there."""
     by_step = trained(run)
     assert sorted(by_step) == list(range(1, number + 1))
     assert all(list(uids.values()) == [N] * PROMPTS for uids in by_step.values())
@@ -49,7 +50,8 @@ def check_that_each_prompt_is_trained_once(run: RealRun, number: int = STEPS) ->
         places = [place for of, place in handed_out if of == step]
         assert places == list(range(len(places)))
     for step, uids in by_step.items():
-        assert all(step - 1 <= int(uid.split("-")[0]) <= step for uid in uids)
+        oldest = step - 1 if step - 1 != resumed_after + 1 else resumed_after
+        assert all(oldest <= int(uid.split("-")[0]) <= step for uid in uids)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +121,8 @@ def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
     assert checkpoint is not None
     assert checkpoint.step < STEPS
     broken.train()
-    check_that_each_prompt_is_trained_once(broken)
+    check_that_each_prompt_is_trained_once(broken, resumed_after=checkpoint.step)
+    assert all(line["training/off_policy/trajectory_staleness_worst/max"] <= 1 for line in broken.training_steps())
 
 
 def test_a_reward_that_always_fails_ends_the_run(broken: RealRun) -> None:
