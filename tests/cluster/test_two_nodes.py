@@ -154,9 +154,10 @@ def test_a_machine_that_dies_ends_the_run_and_the_requeued_one_goes_on(
     assert state.cause in job.printed()
 
     # As Slurm does when a node fails: the same job, on nodes that work.
+    kept = newest_checkpoint(run.checkpoints)[0].step
     job = Job(machines, tmp_path, *arguments(run), restart=1)
-    job.wait_for(lambda: "going on from step " in job.printed() and training(run, after_step=3))
-    assert f"going on from step {newest_checkpoint(run.checkpoints)[0].step - 1} " in job.printed()
+    job.wait_for(lambda: "going on from step " in job.printed() and training(run, after_step=kept + 1))
+    assert f"going on from step {kept} " in job.printed()
 
     # The notice before the time limit: to the batch script alone.
     job.process.send_signal(signal.SIGUSR1)

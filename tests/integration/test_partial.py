@@ -114,7 +114,8 @@ def test_a_last_step_is_a_synchronous_one(task: Path, tmp_path: Path) -> None:
 
 def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
     start = broken.start()
-    start.wait_for(lambda: start.training(after_step=2))
+    # A step may wait for no response at all.
+    start.wait_for(lambda: any(start.training(after_step=step) for step in range(2, STEPS - 1)))
     start.find("ray::GoingOnSeeds").kill()
     failed(start, "agent-loop worker 0 died")
     checkpoint, _ = newest_checkpoint(broken.checkpoints)
