@@ -177,9 +177,9 @@ def arguments(run: RealRun) -> list[str]:
 
 
 def training(run: RealRun, after_step: int) -> bool:
-    """Whether the run waits for rollouts, `after_step` or later."""
+    """Whether the run has done `after_step`: its phases may be over before one looks."""
     progress = read_progress(run.folder)
-    return progress is not None and progress.phase == "rollouts" and progress.step >= after_step
+    return progress is not None and progress.step >= after_step
 
 
 def environment(process: object) -> str:
