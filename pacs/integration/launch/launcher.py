@@ -118,8 +118,9 @@ def _name_inputs_absolutely(config: DictConfig) -> None:
 
 def _absolute(named: Any) -> Any:
     """The whole path of what is here; what is not, and what is no path, as it is."""
-    path = Path(named).expanduser() if isinstance(named, str) and named else None
-    return named if path is None or not path.exists() else str(path.absolute())
+    if not isinstance(named, str) or not os.path.exists(os.path.expanduser(named)):  # noqa: PTH110, PTH111 (pathlib's raise)
+        return named
+    return str(Path(named).expanduser().absolute())
 
 
 def check_folder(config: DictConfig) -> None:

@@ -36,9 +36,10 @@ def test_in_a_ray_cluster_what_is_here_has_its_whole_path(tmp_path: Path, monkey
     assert config.reward.custom_reward_function.path == str(tmp_path / "here.py")
     assert config.trainer.project_name == "pacs"  # no setting that names a file
     assert config.actor_rollout_ref.model.path == config.critic.model.path == str(tmp_path / "outputs/arithmetic/model")
-    OmegaConf.update(config, "actor_rollout_ref.model.path", "Qwen/Qwen3-8B")
-    launcher._name_inputs_absolutely(config)
-    assert config.actor_rollout_ref.model.path == "Qwen/Qwen3-8B"
+    for no_path in ("Qwen/Qwen3-8B", "~nobody-of-this-name/model", "a" * 300):
+        OmegaConf.update(config, "actor_rollout_ref.model.path", no_path)
+        launcher._name_inputs_absolutely(config)
+        assert config.actor_rollout_ref.model.path == no_path
 
 
 @pytest.mark.parametrize("hardware", ["cpu", "h200x8"])
