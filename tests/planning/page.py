@@ -21,21 +21,21 @@ NODES = (1, 8)
 HEAD = """\
 ## The plan of the paper's runs
 
-Estimates with assumed lengths, printed by `python -m tests.planning.page`. Each phase fits. Hours are for
+`python -m tests.planning.page` prints these estimates, which assume response lengths. Each phase fits. Hours are for
 the paper's 120 steps (4B) and 320 (8B).
 """
 MEASURED_HEAD = """\
 ### Measured rates
 
-On one GPU. tokens/s counts generated tokens in generation, and prompts too in passes and updates. For the same GPU
-and a model of 2/3 to 1.5 times the size, a plan scales the formulas' times by the mean measured ratio. Add
-measurements to `pacs/planning/measured.py`.
+Measured on one GPU. For generation, tokens/s counts generated tokens; for passes and updates it also counts prompts.
+For the same GPU and a model of 2/3 to 1.5 times the size, a plan scales the formulas' times by the mean measured ratio.
+Add measurements to `pacs/planning/measured.py`.
 """
 ASSUMED = """\
 ## What is assumed
 
-By their names in `pacs/planning/assumptions.py`. GPUs are selected by `hardware=`, and follow NVIDIA's data sheets;
-their memory is what torch reports.
+The names are those in `pacs/planning/assumptions.py`. `hardware=` selects the GPU. GPU numbers are from NVIDIA's data
+sheets, except memory, which is what torch reports.
 """
 
 
