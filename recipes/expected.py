@@ -36,9 +36,9 @@ METHODS = ("Base", "PPO", "GRPO", "PACS")
 OUT_OF_DOMAIN_SAMPLES = 8
 
 CAVEAT = """\
-Estimated by `pacs plan` from data sheets, not measured: one node of eight H200s; responses half as long as allowed, in
-the mean; without validation and starts; an evaluation at the rate at which a training step generates
-([what is assumed](../../docs/scaling.md)).
+`pacs plan` estimated these costs from data sheets; none was measured. It assumes one node of eight H200s, and responses
+half as long as allowed on average. Validation and starts are left out. An evaluation is assumed to generate as fast as
+a training step ([what is assumed](../../docs/scaling.md)).
 """
 
 
@@ -120,7 +120,7 @@ def _pass_at(columns: Sequence[str]) -> str:
         ends = [(pass_at[task][1], pass_at[task][64]) for task in MATH]
         ends.append((sum(one for one, _ in ends) / len(ends), sum(many for _, many in ends) / len(ends)))
         rows.append([name, *(f"{percent(one)} / {percent(many)}" for one, many in ends)])
-    return f"{table(['pass@1 / pass@64, %', *MATH, 'mean'], rows)}\n\nThe mean is that of the row."
+    return f"{table(['pass@1 / pass@64, %', *MATH, 'mean'], rows)}\n\nThe last column is the mean of its row."
 
 
 def _betas() -> str:
@@ -131,8 +131,8 @@ def _betas() -> str:
 
 def _periods() -> str:
     return (
-        "The paper has no numbers of this. In all its runs the reference becomes the policy periodically, "
-        "with optimizer states begun anew; the period is not stated."
+        "The paper has no such comparison. In all its runs the policy periodically becomes the reference, and the "
+        "optimizer states are reset. It does not state the period."
     )
 
 
@@ -219,9 +219,10 @@ def _one_machine(recipe: str, models: Sequence[str]) -> str:
     work = plan.work
     header = ["", "minutes a step", "GiB of the update", f"GiB of the {fullest.name}", "steps", "hours"]
     return (
-        f"\nEstimated by `pacs plan` from data sheets, not measured: {work.ranks} x {work.device.name}, responses half "
-        "as long as allowed in\nthe mean; without validation and starts. vLLM takes the share of the GPU that it is "
-        f"given\n([what is assumed](../../docs/scaling.md)).\n\n{table(header, rows)}\n\n"
+        "\n`pacs plan` estimated these costs from data sheets; none was measured. It assumes "
+        f"{work.ranks} x {work.device.name}, and responses half\nas long as allowed on average. Validation and starts are "
+        "left out. vLLM fills the share of the GPU that it is given\n([what is assumed](../../docs/scaling.md)).\n\n"
+        f"{table(header, rows)}\n\n"
     )
 
 
