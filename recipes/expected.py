@@ -220,9 +220,9 @@ def _one_machine(recipe: str, models: Sequence[str]) -> str:
     header = ["", "minutes a step", "GiB of the update", f"GiB of the {fullest.name}", "steps", "hours"]
     return (
         "\n`pacs plan` estimated these costs from data sheets; none was measured. It assumes "
-        f"{work.ranks} x {work.device.name}, and responses half\nas long as allowed on average. Validation and starts are "
-        "left out. vLLM fills the share of the GPU that it is given\n([what is assumed](../../docs/scaling.md)).\n\n"
-        f"{table(header, rows)}\n\n"
+        f"{work.ranks} x {work.device.name}, and responses half\nas long as allowed on average. Validation and starts "
+        "are left out. vLLM fills the share of the GPU that it is given\n([what is assumed](../../docs/scaling.md))."
+        f"\n\n{table(header, rows)}\n\n"
     )
 
 
