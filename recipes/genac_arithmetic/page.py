@@ -64,8 +64,7 @@ def page(found: Results, long: Results) -> str:
     seeds = len(found.get(CRITICS, {}))
     head = (
         f"{seeds} seeds; mean ± half of the 95% interval over them (Student's t); {seconds / 60:.0f} minutes of "
-        f"processor "
-        "time in all."
+        "CPU time in all."
     )
     parts = [head, values(found), bars(found, joint), diagnosis(found), trained(found, joint), after(found)]
     parts.append(f"![values and pass@1]({PICTURE})")
@@ -101,12 +100,12 @@ def values(found: Results) -> str:
     rate, states = fmean(each["rate"] for each in of), fmean(each["states"] for each in of)
     sets, candidates = fmean(each["sets"] for each in of), fmean(each["candidates"] for each in of)
     told = (
-        f"States of the actor before any training of it ({states:.0f} a seed; pass rate {rate:.3f}). The truth is the "
-        "share of right ones among 64 continuations of a state; its noise is taken off the MSE. Top-1 is the share of "
-        "sets in which the critic's favourite among the candidates for the next step is also worth most. There are "
-        f"{sets:.0f} sets a seed, of {candidates:.1f} different steps among 8 sampled ones. Ties count as right; in "
-        f"the column after it one of those tied is drawn. A random choice is right {chance:.0%} of the time. After "
-        f"SFT {right:.1%} of the traces redo the steps as the program does."
+        f"The states are those of the untrained actor ({states:.0f} a seed; pass rate {rate:.3f}). The true value of a "
+        "state is the share of right ones among 64 continuations; its noise is subtracted from the MSE. Top-1 is the "
+        "share of sets of candidates for the next step in which the critic's favourite has the highest true value. "
+        f"There are {sets:.0f} sets a seed, of {candidates:.1f} different steps among 8 sampled ones. Ties count as "
+        f"right; in the next column one of the tied candidates is drawn. A random choice is right {chance:.0%} of the "
+        f"time. After SFT {right:.1%} of the traces redo the steps as the program does."
     )
     if compared:
         told += (
@@ -169,10 +168,11 @@ def trained(found: Results, long: Results) -> str:
         return ""
     start = plus_minus([run["evaluations"][0]["pass@1"] for run in base.values()])
     told = (
-        f"pass@1 on the test problems; {start} before training. Less GRPO's: the difference at the end, paired by "
-        "seed, with its 95% interval. Thousand tokens: all that actor and critic generated. If each is judged: the "
-        "same if equal states did not share a trace. At GRPO's tokens: pass@1 when a run had generated as many tokens "
-        "as GRPO's had at its end. Seconds: processor time of a run, evaluations among it."
+        f'The steps have pass@1 on the test problems; it was {start} before training. "less GRPO\'s" is the '
+        'difference at the end, paired by seed, with its 95% interval. "thousand tokens" are all that actor and critic '
+        'generated, "if each is judged" the same if equal states did not share a trace. "at GRPO\'s tokens" is '
+        'pass@1 when a run had generated as many tokens as GRPO at its end. "seconds" is the CPU time of a run, '
+        "evaluations included."
     )
     if any(arm.startswith("counted") for arm in arms):
         told += " True values are shares of right ones among 16 continuations, whose tokens are not counted."
@@ -216,7 +216,7 @@ def after(found: Results) -> str:
             rows.append([NAMES[arm], *(_of(known, key) for key in keys)])
     if not rows:
         return ""
-    told = "The critics as joint training leaves them, on the states of the actor that they were trained with."
+    told = "These are the critics after joint training, on the states of the actor that they were trained with."
     heads = ["method", "MSE", "MSE of V(x)", "explained variance", "top-1 of 8", "unparsable"]
     return f"### Critics at the end\n\n{told}\n\n{table(heads, rows)}"
 

@@ -24,14 +24,14 @@ LEFT_OUT = ([32, 100_000], [128, 100_000], [None, 400_000])
 INTRODUCTION = """\
 ## 6. The toy with few prompts
 
-The policy is trained on few prompts, over and over, and measured on the same 512 others. The world `noisy`
-is that of section 5. In `known` the base has more of what the features can tell, and labels have more chance
-in them (Gumbel noise of scale 1, cosine 0.7). The base has a held-out pass@1/pass@32 of {noisy} in
+The policy is trained on few prompts, over and over, and measured on the same 512 held-out ones. The world
+`noisy` is that of section 5. In `known` the base already knows more of what the features tell, and labels
+are noisier (Gumbel noise of scale 1, cosine 0.7). The base has a held-out pass@1/pass@32 of {noisy} in
 `noisy` and {known} in `known`. Rates {rates}; {seeds} seeds
 (`python -m recipes.theory few`, results in `recipes/theory/few.json`).
 
-Held-out pass@1, each at its best rate: GRPO's (in brackets on its training prompts), and what PACS never
-reset has more, paired by seed (95%, Student's t):
+The table has held-out pass@1, each at its best rate: GRPO's (in brackets on its training prompts), and the
+difference of PACS without resets to it, paired by seed (95%, Student's t):
 """
 LOWEST_RATE = """
 Held-out pass@32 at a rate of {rate}, where it is highest for all:
@@ -42,8 +42,9 @@ VERDICT = """
 {verdict}
 """
 SAYS = """\
-- **A reference that is never reset holds the policy.** In `known` its held-out pass@1 goes from {never_few:.2f}
-  with 16 prompts to {never_all:.2f} with new ones always (balanced), GRPO's from {grpo_few:.2f} to {grpo_all:.2f}.
+- **A reference that is never reset holds the policy.** In `known` its held-out pass@1 goes from
+  {never_few:.2f} with 16 prompts to {never_all:.2f} with always new ones (balanced), GRPO's from {grpo_few:.2f} to
+  {grpo_all:.2f}.
 - **It leads because it loses less of what the base could do.** With 16 prompts in `known`, at a rate of {rate}, no
   method is clearly above the base at pass@1: GRPO {base_grpo_1}, never reset
   {base_balanced_1}. All are below it at pass@32 (GRPO {base_grpo_32:+.3f}, MaxRL {base_maxrl_32:+.3f},
@@ -51,8 +52,8 @@ SAYS = """\
 - **With 64 prompts** w = 1/q without resets has {gain_1} of pass@1 over the base, and nearly
   its pass@32 ({gain_32}). GRPO and MaxRL have as much pass@1 but lost {lost_grpo:.3f} and
   {lost_maxrl:.3f} of pass@32. This is one rate, not a frontier.
-- **In `noisy`**, where there is more to learn, it is not distinguishable from GRPO at pass@1 with 16 and 32
-  prompts (intervals of up to ± {wide:.2f}), and clearly behind from {behind} on (balanced).
+- **In `noisy`**, where there is more to learn, PACS without resets cannot be told from GRPO at pass@1 with 16 and 32
+  prompts (intervals of up to ± {wide:.2f}). It is clearly behind from {behind} on (balanced).
 - **With four times the rollouts both lose more.** Whether the gap at pass@32 widens is not settled
   ({widens}, 64 prompts in `known`).
 - Stopping early was not tried.

@@ -27,19 +27,19 @@ For a group o_1 .. o_G sampled from pi, let L be the mean of its w_i l_i. Then
     d E[L] = E[ L * sum_i d log pi(o_i) ]  +  E[ dL ]
               first term: what is sampled       second term: how it is scored
 
-Autograd of a sampled batch gives the second term only: PACS as it is trained. The table enumerates
+Autograd of a sampled batch gives only the second term. PACS is trained with this. The table enumerates
 all groups of six responses, three right, at a policy away from its reference. Both terms together
-agree with finite differences of E[L] (order 4) to {error} (relative). "Option": the relative error
+agree with finite differences of E[L] (order 4) to {error} (relative). "Option" is the relative error
 of `method.policy_gradient_term=true` as the first term.
 """
 OPTION = """
-The option takes (1/G) sum_i w_i l_i d log pi(o_i). That is the first term where l_i and w_i depend
-on o_i alone. If scores are compared, or weights depend on the group, the losses of the others
+The option takes (1/G) sum_i w_i l_i d log pi(o_i). That is the first term if l_i and w_i depend
+only on o_i. If scores are compared, or weights depend on the group, the losses of the others
 depend on o_i, too, and the option omits these products.
 
 The next table follows a descent by the second term (12 responses, 5 right, G = 2, balanced, learning
-rate 1, beta 1). Cells: the norm of the first term by that of the second; their cosine. Both are taken
-after the update, with the reference of that update.
+rate 1, beta 1). Cells: the ratio of the first term's norm to the second's; their
+cosine. Both are taken after the update, with the reference of that update.
 """
 OPPOSED = """
 The first term is small only near the reference. With classes in the reference's proportions, G = 2
@@ -47,29 +47,29 @@ and balanced weights, its slope in the pass rate p is
 
     (2 - 4p) * (log(1 + exp(-(logit p - logit p_ref))) - log 2)
 
-After some learning, a mixed group's
-loss is below the log 2 of a single-class group, and the first term favours mixed groups.
-Below p = 1/2 this agrees with the second term; above, it opposes it. This descent starts at
+After some learning, the loss of a mixed group is below log 2, the loss of a single-class group. The first
+term then favours mixed groups. This agrees with the second term below p = 1/2, and opposes it
+above. This descent starts at
 p = {p:.2f}, so the terms are opposed. In the first table (p = {low:.2f}, p_ref = {high:.2f}) they agree.
 """
 SPREADS = """
 ## 2. The sampled gradient is unbiased for the second term
 
 The mean gradient over all groups of three of the six responses agrees with finite differences, at a
-fixed sampling policy, to {error} (relative). The table has the trace of its covariance by the squared
-norm of its mean: the squared noise of one group. Cells: reference equal to the policy; away from it
-as in section 1; twice as far.
+fixed sampling policy, to {error} (relative). The table has the squared noise of one group:
+the trace of the gradient's covariance over the squared norm of its mean. Cells: reference equal to the
+policy; away from it as in section 1; twice as far.
 """
 VARIANCE = """
 Without a comparison (`none`) the noise is {least:.2f} to {most:.2f} of `rloo`'s, balanced. This is one
 policy and one group size; it does not rank the estimators.
 
-Single-class groups that are kept count in N, which is then constant. With
-`method.single_class_groups=drop` N is random, and a mini-batch without a mixed group gives nothing. Of
-mini-batches of two groups of two, of one prompt, {none:.0%} have none. The mean gradient has the direction
-of a large batch's (cosine {cosine:.3f}) but is shorter by {drop:.0%}; with keep the distance is {keep}.
-With several prompts, a prompt that is mixed less often gets less than its share. Both effects shrink with
-more groups.
+If single-class groups are kept, they count in N, which is then constant. With
+`method.single_class_groups=drop` N is random, and a mini-batch without a mixed group gives no gradient. For
+one prompt, {none:.0%} of the mini-batches of two groups of two are such. The mean gradient then has the
+direction of a large batch's (cosine {cosine:.3f}) but is shorter by {drop:.0%}. If they are kept, the two
+agree to {keep}. With several prompts, a prompt with fewer mixed groups gets less than its share. Both effects
+shrink with more groups.
 """
 
 

@@ -13,27 +13,27 @@ FIXED = """\
 
 ### Labels of 0 and 1: no finite optimum, and residuals that do not vanish
 
-Proposition A.2 has the best policy as pi_ref * exp(logit q / beta), with q the chance that a response
-is right. A verifier's labels have q of 0 and 1, so no such policy is finite.
+In Proposition A.2 the best policy is pi_ref * exp(logit q / beta), where q is the chance that a response
+is right. With a verifier's labels q is 0 or 1, so no such policy is finite.
 
-**Fixed points.** Let the reference never be reset, all groups be kept, and the estimator be `rloo`. In
-a mixed group the r of right responses are pushed up in sum, and those of wrong ones down. p went to 1
-in each run below; that it always does is not proved here. At p = 1 the loss of a group is
--sum_i log sigmoid(psi_i) with sum_i psi_i = 0. It is strictly convex in the differences of r, so by
-Jensen it is least, G log 2, where all psi are 0. The expected update is its slope with the sampler
-held fixed, and vanishes only there. So r is the same at every right response: the one fixed point is
+**Fixed points.** Let the reference never be reset, all groups be kept, and the estimator be `rloo`. In a
+mixed group the update raises the sum of r over right responses, and lowers it over wrong ones. p went to
+1 in each run below; that it always does is not proved here. At p = 1 the loss of a group is
+-sum_i log sigmoid(psi_i) with sum_i psi_i = 0. It is strictly convex in the differences of r. By
+Jensen its minimum, G log 2, is where all psi are 0. The expected update is its slope with the sampler held
+fixed, and vanishes only there. So r is the same for every right response. The only fixed point is
 the reference given a right response, where every residual is 1/2.
 
-A vanishing residual does not stop PACS, then: the residuals of a group cancel. If single-class groups
+So PACS does not stop because residuals vanish, but because those of a group cancel. If single-class groups
 are dropped, each policy at p = 1 is a fixed point, and the path decides how right responses share the
-probability. The same holds with w = 1/q, since q = 1 has w = 1. With K = 1 and one update a step r is
-0 whenever it is used, and the fixed points are those of a policy gradient.
+probability. With w = 1/q all this holds, too, since w = 1 for q = 1. With K = 1 and one update a step, r is 0
+whenever it is used, and the fixed points are those of a policy gradient.
 
-**By enumeration.** 12 responses, 5 right, pass rate {p:.3f}, G = 2. The reference given a right
-response has an entropy of {entropy:.3f} nats. Gradient descent on the logits by the
-expected update, learning rate {lr:g}, {updates:,} updates (`python -m recipes.theory flow`, results in
-`recipes/theory/flow.json`). Cells: entropy of the policy given a right response; KL from it to the
-reference given one; pass rate.
+**By enumeration.** The table has gradient descent on the logits by the expected update: learning rate {lr:g},
+{updates:,} updates, 12 responses, 5 right, pass rate {p:.3f}, G = 2 (`python -m recipes.theory flow`,
+results in `recipes/theory/flow.json`). The reference given a right response has an entropy of
+{entropy:.3f} nats. Cells: entropy of the policy given a right response; KL from it to the reference given
+one; pass rate.
 """
 READ = """
 ![Entropy given a right response against updates]({figure})
@@ -41,41 +41,41 @@ READ = """
 {says}
 """
 SAYS = """\
-- K = 1 is the policy gradient (largest difference {same}): the right response that is ahead gains most.
+- K = 1 is the policy gradient (largest difference {same}): the most probable right response gains most.
 - K = 20 falls slowly, by its drift within each period, which depends on K times the learning rate.
-- Without a reset the limit is reached ({never:.4f}; KL at most {kl:.4f} over all rows with all groups). The
-  pass rate comes to 1 the most slowly then ({rate:.4f}).
-- With mixed groups alone nothing holds the proportions. The step is divided by the expected number of
-  mixed groups here. A real batch has hardly any at p near 1, and falls far more slowly.
+- Without a reset the limit is reached ({never:.4f}; KL at most {kl:.4f} over all rows with all groups). Then the
+  pass rate approaches 1 most slowly ({rate:.4f}).
+- With mixed groups alone nothing keeps the proportions. Here the step is divided by the expected number of
+  mixed groups. A real batch has hardly any at p near 1, so its entropy falls far more slowly.
 - With G = 2 balanced weights are 1. With G = 4 the order is the same.
 """
 FULL = """
 ### The minimum of the expected loss is not at p = 1
 
 With both terms of Eq. 5, balanced, G = 2, no reset, the descent stops at p = {found:.4f}, with the
-reference's proportions (KL {kl:.4f}) and a loss of {loss:.4f}. That is where, with classes in these
-proportions,
+reference's proportions (KL {kl:.4f}) and a loss of {loss:.4f}. With classes in these proportions, the
+expected loss is
 
     E[L](p) = (p^2 + (1-p)^2) log 2 + 2 p (1-p) log(1 + exp(-(logit p - logit p_ref)))
 
-is least: {pass_rate:.4f} for p_ref = {p_ref:.4f}. PACS comes to a pass rate of 1 because the first term is
-left out. Expect `method.policy_gradient_term=true` with a rare reset to stop early.
+For p_ref = {p_ref:.4f} its minimum is at {pass_rate:.4f}. PACS reaches a pass rate of 1 because the first term
+is left out. Expect `method.policy_gradient_term=true` with rare resets to stop early.
 """
 CHANCE = """
 ### Labels that a policy cannot predict: a finite, weak optimum
 
-Let response o be right with a chance q(o) from 0.1 to 0.9 (12 responses, w = 1, G = 2). A label that
-the policy's features do not decide is of that kind. The loss of a pair is least where
+Let response o be right with a chance q(o) from 0.1 to 0.9 (12 responses, w = 1, G = 2). Labels that the
+policy's features do not decide are of this kind. The loss of a pair is least where
 
     sigma(r_a - r_b) = (1 + q_a - q_b) / 2
 
-and not where r is logit q: the score is compared with R_a, and does not know R_b. Pairs do not agree,
-so the fixed point is a compromise. "Tilt": the slope of log pi/pi_ref against logit q, in Proposition
-A.2 1/beta.
+and not where r is logit q, because the score is compared with R_a and does not know R_b. Pairs disagree,
+so the fixed point is a compromise. "Tilt" is the slope of log pi/pi_ref against logit q. In Proposition A.2
+it is 1/beta.
 """
 CHANCE_READ = """
-Never reset, PACS stops far below the best response. A smaller beta moves that point out; K = 20 goes
-on to the best response.
+Without resets PACS stops far below the best response. A smaller beta moves that point closer to it. K = 20
+goes on to the best response.
 """
 
 

@@ -17,8 +17,8 @@ LEFT_OUT = (("0.1", "1"), ("0.1", "5"))
 IDENTITY = """\
 ## 4. Why the score can rank sampled responses the wrong way round
 
-The mean log-ratio of what pi samples is KL(pi, pi_ref), never negative. Between the classes there is an
-identity, which a test holds to 1e-12:
+The mean log-ratio of pi's samples is KL(pi, pi_ref), which is never negative. For the classes there is an
+identity, which a test checks to 1e-12:
 
     E[r | right] - E[r | wrong] = beta * ( logit p - logit p_ref + KL_right - KL_wrong )
 
@@ -27,19 +27,20 @@ is the same for wrong ones. The first part, logit p - logit p_ref, is what was l
 reset. KL_wrong is large where the remaining wrong responses are unlikely under the reference; its bound
 is loose in a language model. If the first part is small or negative, the score can rank right below wrong.
 
-**An example.** 8 prompts with 12 answers each, 5 right. The policy's 96 logits are made of 16 features
-that carry no information on the labels, so each update also moves the other prompts. Sampled PACS, balanced, 8
-responses a prompt, two updates a step, Adam (forgotten at a reset), {seeds} seeds
-(`python -m recipes.theory ranking`, results in `recipes/theory/ranking.json`). Means over seeds, exact,
-at the last step before a reset. Gap: E[r | right] - E[r | wrong] at beta 1 in nats. Accuracy: the
-chance that a right sample has a higher score than a wrong one to the same prompt; in brackets the
-seeds below 1/2. Learning rate {lr:g}:
+**An example.** There are 8 prompts with 12 answers each, 5 right. The policy's 96 logits are made of 16
+features without information on the labels, so each update also moves the other prompts. PACS is sampled
+and balanced, with 8 responses a prompt, two updates a step, Adam (reset with the reference), and {seeds} seeds
+(`python -m recipes.theory ranking`, results in `recipes/theory/ranking.json`). Measures are exact, averaged
+over seeds, at the last step before a reset. The gap is E[r | right] - E[r | wrong] at beta 1 in nats. The
+accuracy is the chance that a right sample has a higher score than a wrong one to the same prompt; brackets
+have the number of seeds below 1/2. Learning rate {lr:g}:
 """
 RATES = """
 Accuracy at beta 1 by learning rate (step 100; 200; 400):
 """
 SAYS = """
-- **Without resets the ranking improves steadily** at both betas: the first part holds all that was learned.
+- **Without resets the ranking improves steadily** at both betas: the first part contains all that
+  was learned.
   The calibration error of sigma(psi) on mixed groups (ten bins, groups of two) falls to {error:.2f} with
   beta 1; with beta 0.1 it is {small_error:.2f}. With K = 20 it rises to {twenty_error:.2f}.
 - **With K = 20** accuracy is {twenty} at steps {marks} (± s.e.). A
@@ -48,7 +49,8 @@ SAYS = """
   is {odds:+.2f}: pass rates have fallen since the reset where most mixed groups are.
 - **A beta of 0.1 does not help.** At a rate of 0.03 the effect comes late or not at all.
 - **No loss of pass rate was visible.** The differences to no resets ({never_rate:.3f}) at step 400 are {ends}
-  (paired by seed, 95% intervals, Student's t). At the lower rates each K ended higher, by {ahead}.
+  (paired by seed, 95% intervals, Student's t). At the lower rates each K ended
+  higher than no resets, by {ahead}.
 - **Measure calibration on mixed groups.** In single-class groups its error is {single_low:.2f} to
   {single_high:.2f}, whatever was learned.
 """

@@ -23,23 +23,25 @@ LEVEL = 0.95
 INTRODUCTION = """\
 ## 5. A toy with held-out prompts
 
-32 answers, 48 features, 512 held-out prompts, exact pass@k, 4 updates a step, 100,000 rollouts, groups
-of 8, Adam. A prompt's answers have features x, normal with variance 1/48. The three right ones are those
+The toy has 32 answers, 48 features, 512 held-out prompts, exact pass@k, 4 updates a step, 100,000
+rollouts, groups of 8, and Adam. A prompt's answers have features x, normal with variance 1/48. The
+three right ones are those
 with the highest x . u + noise. The policy is softmax(x . theta), with 48 parameters for all prompts. The
-base has theta = 3.5 (cosine u + sine v), with v at right angles to u. 64 new prompts a step, 195 steps:
-K = 100 is one reset.
+base has theta = 3.5 (cosine u + sine v), with v at right angles to u. There are 64 new prompts a step, and 195 steps,
+so K = 100 is one reset.
 
 | world | noise | cosine | base pass@1, @32 |
 | --- | --- | --- | --- |
 | `clear` | none: the features decide the labels | 0.35 | {clear} |
 | `noisy` | Gumbel, scale 2/3, beside a signal of deviation 1 | 0.5 | {noisy} |
 
-GRPO, RLOO and MaxRL have PPO's clip of 0.2 and keep Adam's moments. PACS drops them at a reset, except
-with K = 1. {seeds} seeds, the same for all methods (`python -m recipes.theory toy`, results in
+GRPO, RLOO and MaxRL have PPO's clip of 0.2 and keep Adam's moments. PACS resets the moments with the
+reference, except with K = 1. {seeds} seeds, the same for all methods (`python -m recipes.theory toy`, results in
 `recipes/theory/toy.json`).
 
-Each method has the rate of seven with its best mean pass@1, chosen on the same seeds; * is the edge of
-what was run. Cells: rate; pass@1/pass@32 (largest standard error {error:.3f}); pass@1 minus GRPO's, paired by
+Each method has the one of seven learning rates with its best mean pass@1, chosen on the same seeds. An
+asterisk marks the edge of the grid. Cells: rate; pass@1/pass@32 (largest standard error
+{error:.3f}); pass@1 minus GRPO's, paired by
 seed (95%, Student's t). Larger rates mostly have a lower pass@32.
 """
 FRONTIER = """
@@ -57,13 +59,13 @@ SAYS = """\
   `clear`, {never_noisy:.3f} in `noisy`) reach the worst of GRPO's and MaxRL's ({least_clear:.3f}, {least_noisy:.3f}).
   Its best rate is the largest one tried, so it may do better at a larger one. In an earlier run it was
   ahead, perhaps because of few prompts (section 6).
-- **Why** is in section 3: never reset, PACS stops short where the features do not decide the labels. From
+- **Section 3 explains why**: without resets PACS stops short if the features do not decide the labels. From
   0.03 to 0.15 its pass@1 in `noisy` rises only from {slow:.3f} to {slower:.3f}. A beta of 0.25 recovers
   {small}.
 - **Dropping single-class groups recovers a part**: balanced, {dropped_clear} in `clear` and
   {dropped_noisy} in `noisy`.
 - **PACS with K = 20 is near a policy gradient.** At the same rate 1/q differs by at most {maxrl_most:.3f}
-  from MaxRL, which has its weights, over both worlds and measures. Balanced differs by at most
+  from MaxRL, which has the same weights, over both worlds and measures. Balanced differs by at most
   {grpo_most:.3f} from GRPO and {rloo_most:.3f} from RLOO.
 - **Neither 1/q with K = 20 nor MaxRL is ahead of GRPO's frontier** in `noisy` at the best rates: 1/q has
   {twenty}, GRPO {twenty_grpo}; MaxRL {maxrl_best}, GRPO
