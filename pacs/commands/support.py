@@ -110,7 +110,7 @@ def _given(args: argparse.Namespace, *groups: Callable[[argparse.ArgumentParser]
         elif option in ("--samples", OPTION):  # again and again
             found += [[option, each] for each in value]
         else:
-            found.append([option, value if isinstance(value, str) else json.dumps(value, default=str)])
+            found.append([option, str(value) if isinstance(value, str | Path) else json.dumps(value)])
     return found
 
 
@@ -168,7 +168,7 @@ def _asked(args: argparse.Namespace) -> "Asked | None":
     from pacs.diversity.evaluating import Asked
 
     given = _given(args, _add_of_evaluation)
-    if not args.tasks:
+    if args.tasks is None:
         for option, *_ in given:
             raise UserError(f"{option}: nothing is evaluated: give --tasks, too")
         return None

@@ -241,11 +241,12 @@ def test_each_policy_is_evaluated_alike_and_as_the_run_graded(
 ) -> None:
     """A checkpoint says itself how its run graded; of the initial policy the command says it."""
     given = ["--top-p", "0.95", "--engines", "2", "--no-thinking", "--reward-kwargs", "math.timeout_seconds=7"]
-    assert support(*asked, *given) == 0
+    assert support(*asked, *given, "--data", "sets of mine") == 0
     initial, checkpoint = evaluations.given[0], evaluations.given[10]
     assert (initial.model, checkpoint.model) == (str(model), str(run / "checkpoints" / "global_step_10"))
     for args in (initial, checkpoint):
         assert (args.engines, args.thinking, args.top_p, args.samples) == (2, False, 0.95, ["2"])
+        assert args.data == Path("sets of mine")
     assert initial.reasoning == [["<a>", "</a>"]]
     wanted = {"math": {"accept_unevaluated": True, "timeout_seconds": 7}}
     assert Grading.of(None, parse_given(initial.reward_kwargs)).verifiers == Grading.of(None, wanted).verifiers
