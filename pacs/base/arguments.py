@@ -8,12 +8,16 @@ from pathlib import Path
 
 #: The largest seed: NumPy's generator, which each vLLM engine seeds with its own number added, takes 32 bits.
 LARGEST_SEED = 2**31 - 1
+#: The largest count: libraries keep some of them in 32 bits.
+LARGEST_COUNT = 2**31 - 1
 
 
 def positive(text: str) -> int:
     """A whole number of at least 1."""
     if not text.isdecimal() or int(text) == 0:
         raise argparse.ArgumentTypeError(f"{text}: give a whole number of at least 1")
+    if int(text) > LARGEST_COUNT:
+        raise argparse.ArgumentTypeError(f"{text}: give a whole number of at most {LARGEST_COUNT}")
     return int(text)
 
 
@@ -30,6 +34,8 @@ def number(words: str, is_right: Callable[[float], bool]) -> Callable[[str], flo
 
 
 positive_number = number("a number above 0, as 1e-4", lambda value: 0 < value < math.inf)
+#: A longer wait no timer of the system takes, and nobody means.
+seconds = number("a number of seconds above 0, at most 604800 (a week)", lambda value: 0 < value <= 604800)
 
 
 def add_count(add: Callable[..., object], option: str, default: int, about: str, metavar: str = "N") -> None:

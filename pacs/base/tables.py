@@ -15,7 +15,7 @@ def column_names(table: Table) -> list[str]:
 
 
 def format_cell(cell: Cell) -> str:
-    """A cell as text: three decimals, fewer for large numbers, scientific for very small ones."""
+    """A cell as text: three decimals, fewer for large numbers, scientific for very small and very large ones."""
     if cell is None:
         return ABSENT
     if isinstance(cell, bool):
@@ -25,7 +25,7 @@ def format_cell(cell: Cell) -> str:
     size = abs(cell)
     if size == 0 or not math.isfinite(cell) or 0.0005 <= size < 100:
         return f"{cell:.3f}"
-    return f"{cell:.1f}" if size >= 100 else f"{cell:.1e}"
+    return f"{cell:.1f}" if 100 <= size < 1e15 else f"{cell:.1e}"
 
 
 def format_table(table: Table, *, corner: str = "", width: int | None = None) -> str:

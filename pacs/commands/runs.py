@@ -16,22 +16,23 @@ examples:
 import argparse
 import json
 import math
-import statistics
 import time
 from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict
 from pathlib import Path
 
-from pacs.base.arguments import number
+from pacs.base.arguments import seconds
 from pacs.base.errors import UserError
-from pacs.base.tables import Table, format_table
+from pacs.base.tables import Table, format_cell, format_table
 from pacs.base.terminal import clear_screen, columns, print
 from pacs.base.units import duration, size
 from pacs.runs.listing import ListedRun, list_runs
 
 #: Between two looks of `--watch`.
 WATCH_SECONDS = 5.0
+#: A century. More than that is left by what a damaged file says.
+LONGEST_LEFT = 3.2e9
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +41,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "folders", nargs="+", type=Path, metavar="DIR", help="a run's folder, or one with runs below it"
     )
     parser.add_argument("--json", action="store_true", help="print a list of JSON objects")
-    seconds = number("a number of seconds above 0", lambda value: 0 < value < math.inf)
     about = f"list again every SECONDS (default: {WATCH_SECONDS:g}) until no run is running; Ctrl-C ends it"
     parser.add_argument("--watch", nargs="?", type=seconds, const=WATCH_SECONDS, metavar="SECONDS", help=about)
 
@@ -83,7 +83,7 @@ def as_table(runs: Sequence[ListedRun]) -> Table:
             "pass rate": run.pass_rate,
             "loss": run.loss,
             "validation": _validation([*run.validation.values()]) if run.validation else None,
-            "s/step": None if run.step_seconds is None else f"{run.step_seconds:.1f}",
+            "s/step": None if run.step_seconds is None else _decimals(run.step_seconds, 1),
             "size": None if run.size_bytes is None else size(run.size_bytes),
             "started (UTC)": None if run.started is None else run.started[:16].replace("T", " "),
             "left": _left(run),
@@ -110,16 +110,20 @@ def _state(run: ListedRun) -> str:
 
 def _validation(values: Sequence[float]) -> str:
     """The share of right answers; of several sets their mean, and of how many."""
-    return f"{statistics.fmean(values):.3f}" + (f" (mean of {len(values)})" if len(values) > 1 else "")
+    return _decimals(sum(values) / len(values), 3) + (f" (mean of {len(values)})" if len(values) > 1 else "")
+
+
+def _decimals(value: float, count: int) -> str:
+    """With so many decimals; one with too many digits to read as a table has it."""
+    return f"{value:.{count}f}" if abs(value) < 1e9 else format_cell(value)
 
 
 def _left(run: ListedRun) -> str | None:
     """Of a run that is running, by the time of its steps; validations and saves between them are not counted."""
     if run.state != "running" or run.step is None or run.total_steps is None:
         return None
-    if run.step_seconds is None or not math.isfinite(run.step_seconds):
-        return None
-    return duration(run.step_seconds * (run.total_steps - run.step))
+    left = math.nan if run.step_seconds is None else run.step_seconds * (run.total_steps - run.step)
+    return duration(left) if left < LONGEST_LEFT else None
 
 
 def _finite(value: object) -> object:

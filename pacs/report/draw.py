@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pacs.report import style
-from pacs.report.findings import amount
+from pacs.report.findings import amount, number
 from pacs.report.groups import Band, Group
 from pacs.report.panels import Curve, Panel
 
@@ -57,12 +57,12 @@ def draw_over_steps(
 def _draw_lines(axes: Axes, panel: Panel, curves: Sequence[Curve], groups: Sequence[Group], width: float) -> None:
     drawn = [curve for curve in curves if any(_band(group, curve).steps for group in groups)]
     values: list[float] = []
-    for number, group in enumerate(groups):
+    for which, group in enumerate(groups):
         for index, curve in enumerate(drawn):
             band = _band(group, curve)
             if not band.steps:
                 continue
-            line = style.line_style(number, index, len(groups))
+            line = style.line_style(which, index, len(groups))
             _draw_band(axes, group, curve, band, line["color"])
             axes.plot(band.places, band.mean, **style.for_density(line, len(band.steps)))
             values += [*band.low, *band.high]
@@ -146,7 +146,7 @@ def _cut_outliers(axes: Axes, values: Sequence[float]) -> None:
     usual = sorted(values)[min(math.ceil(0.95 * len(values)), len(values) - 1) - 1]
     if max(values) > OUTLIER_RATIO * usual:
         axes.set_ylim(0, 1.3 * usual)
-        axes.set_ylabel(f"{axes.get_ylabel()} (cut off: up to {max(values):.0f})")
+        axes.set_ylabel(f"{axes.get_ylabel()} (cut off: up to {number(max(values))})")
 
 
 def _mark_resets(axes: Axes, groups: Sequence[Group]) -> None:

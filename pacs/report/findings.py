@@ -39,8 +39,8 @@ class Interval(NamedTuple):
 
 
 def number(value: float) -> str:
-    """Three significant digits."""
-    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.3g}"
+    """Three significant digits; from 1,000 on all before the point, as far as a float has them."""
+    text = f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.3g}"
     return text.replace("-", "−", 1) if value < 0 else text
 
 

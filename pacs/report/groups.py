@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from pacs.base.errors import UserError
 from pacs.base.settings import differing, short_names, shown
-from pacs.runs.read import Run
+from pacs.runs.read import Run, is_usable
 from pacs.verl_keys import names
 from pacs.verl_keys.metrics import STEP_SECONDS
 
@@ -131,7 +131,7 @@ def _places(run: Run, axis: Axis) -> dict[int, float]:
     if not axis.metric:
         return {step: float(step) for step in run.steps}
     trained = [step for step, row in run.steps.items() if STEP_SECONDS in row] or list(run.steps)[-1:]
-    if lacking := [step for step in trained if not math.isfinite(run.steps[step].get(axis.metric, math.nan))]:
+    if lacking := [step for step in trained if not is_usable(run.steps[step].get(axis.metric, math.nan))]:
         why = "is no number" if axis.metric in run.steps[lacking[0]] else "was not logged yet"
         raise UserError(f"{run.path}: step {lacking[0]} has no {axis.metric} (it {why}): draw this run over steps")
     sums = accumulate(row.get(axis.metric, 0.0) for row in run.steps.values())

@@ -112,6 +112,14 @@ def go_on_after(file: Path, step: int, metrics: Mapping[str, float] | None) -> N
 
 logger = logging.getLogger(__name__)
 
+#: Beyond it a value is infinite in float32, in which a run calculates; sums of larger ones overflow.
+LARGEST = 3.4e38
+
+
+def is_usable(value: float) -> bool:
+    """Whether a value is a number that can be drawn and averaged: neither NaN nor infinite, also in float32."""
+    return abs(value) <= LARGEST
+
 
 class Series(NamedTuple):
     """One metric over the steps that have it, in order of the step."""
@@ -132,17 +140,17 @@ class Run:
     steps: Mapping[int, Mapping[str, float]]
 
     def series(self, key: str) -> Series:
-        """The finite values of one metric."""
-        points = [(s, row[key]) for s, row in self.steps.items() if math.isfinite(row.get(key, math.nan))]
+        """The values of one metric that are usable (`is_usable`)."""
+        points = [(s, row[key]) for s, row in self.steps.items() if is_usable(row.get(key, math.nan))]
         return Series(tuple(s for s, _ in points), tuple(v for _, v in points))
 
     def keys(self, pattern: str = "*") -> list[str]:
-        """The metrics that have a finite value somewhere and match a glob, sorted."""
+        """The metrics that have a usable value somewhere and match a glob, sorted."""
         found = {
             key
             for row in self.steps.values()
             for key, value in row.items()
-            if math.isfinite(value) and fnmatchcase(key, pattern)
+            if is_usable(value) and fnmatchcase(key, pattern)
         }
         return sorted(found)
 

@@ -22,6 +22,19 @@ def test_a_report_is_written_and_named(make_run, tmp_path, capsys):
     assert all(Path(line).stat().st_size > 1000 for line in written)
 
 
+def test_metrics_near_the_limits_of_floats_are_drawn_or_left_out(make_run, tmp_path):
+    """Of each metric some values are as large as float32 has them, and some as large as float64."""
+    runs = [make_run(name, pacs=False) for name in ("a", "b")]
+    for run in runs:
+        rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+        for number, row in enumerate(rows):
+            values = (-3.3e38, 3.3e38, 1e308, -1e308)
+            row |= {key: values[number % 4] for key in row if key != "step"}
+        (run / "metrics.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert run_command(*runs, "--out", tmp_path / "out") == 0
+    assert (tmp_path / "out" / "pass_rate.png").stat().st_size > 1000
+
+
 @pytest.mark.usefixtures("quick_pictures")
 def test_each_draws_equal_runs_apart(make_run, tmp_path):
     runs = [make_run(name, **FEW) for name in ("a", "b")]

@@ -3,6 +3,7 @@ import logging
 import math
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from pacs.base.errors import UserError
@@ -50,6 +51,16 @@ def test_values_that_are_not_finite_or_no_numbers_are_no_points(tmp_path):
     assert math.isnan(run.steps[1]["a"])
     assert run.series("d") == ((2,), (1.0,))
     assert run.keys() == ["a", "d"]
+
+
+def test_values_beyond_float32_are_no_points(tmp_path):
+    """A run calculates in float32, and sums of such values overflow in float64 too."""
+    largest = float(np.finfo(np.float32).max)
+    values = {"a": 1e308, "b": -1e308, "c": 0.99 * largest, "d": -0.99 * largest}
+    run = read_run(write_lines(tmp_path / "run", record(1, **values)))
+    assert run.keys() == ["c", "d"]
+    assert run.series("a") == ((), ())
+    assert run.series("c") == ((1,), (0.99 * largest,))
 
 
 @pytest.mark.parametrize("broken", ['{"step": 3, "a": 0.', b'{"step": 3, "a\xc3', b"\x00\x00\x00"])

@@ -51,6 +51,18 @@ def test_a_time_that_is_no_number_hides_no_run(make_run, tmp_path, capsys):
     assert [row[12] for row in rows] == ["–", "–", "2"]  # minutes that are left
 
 
+def test_numbers_near_the_limit_of_a_float_hide_no_run(make_run, tmp_path, capsys):
+    folder = make_run("a", state="running")
+    write_progress(folder, Progress(6, 20, "rollouts", step_seconds=1e308))
+    line = {"step": 6, "pacs/loss_mean": 1e308, **{f"pacs/validation/{name}/pass@1": 1e308 for name in "xy"}}
+    (folder / "metrics.jsonl").write_text(json.dumps(line) + "\n")
+    assert run_command(tmp_path) == 0
+    (row,) = capsys.readouterr().out.splitlines()[2:]
+    assert row.split()[:9] == ["a", "running", "6/20", "–", "–", "1.0e+308", "inf", "(mean", "of"]
+    assert "1.0e+308" in row.split()[10:]
+    assert len(row) < 200
+
+
 def test_causes_and_checkpoints_that_were_passed_over_are_below_the_table(make_run, tmp_path, capsys):
     finished = make_run("finished", saved=(5, 10))
     failed = make_run("failed", state="failed", cause="out of memory", saved=(5, 10))
