@@ -40,7 +40,7 @@ from pacs.base.locks import held
 from pacs.base.run_folder import RunFolder
 from pacs.base.stops import Stops
 from pacs.base.tables import Table, format_table
-from pacs.base.terminal import columns, print
+from pacs.base.terminal import columns, print, say
 from pacs.runs.supervisor import FAILED, FINISHED, STOPPED
 from pacs.sweeps.definition import Sweep, read_sweep, sweep_files
 
@@ -75,9 +75,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Run the sweep, or list the sweeps; return the exit status."""
     try:
-        if args.name is None:
-            return _list()
-        return _sweep(args)
+        if args.name is not None:
+            return _sweep(args)
+        if any(vars(args).values()):
+            raise UserError("no NAME of a sweep is given: `pacs sweep` alone lists them")
+        return _list()
+    except BrokenPipeError:  # of stdout: `pacs` itself ends on it
+        raise
     except KeyboardInterrupt:
         print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
         return STOPPED
@@ -134,11 +138,11 @@ def _sweep(args: argparse.Namespace) -> int:
         with Stops() as stop:
             status = train_runs(runs, evaluation, stop, refused, lambda: _write(sweep, runs, out, refused))
         finished = sum(run.is_finished for run in runs)
-        print(f"pacs sweep: writing the results of {finished} of {len(runs)} runs", flush=True)
+        say(f"pacs sweep: writing the results of {finished} of {len(runs)} runs")
         # Ended at once, by a second signal: without what takes seconds.
         _write(sweep, runs, out, refused, report=status <= 128)
     if status not in (FINISHED, FAILED):
-        print("pacs sweep: stopped; the same command goes on", file=sys.stderr)
+        say("pacs sweep: stopped; the same command goes on", error=True)
     return status
 
 
@@ -174,8 +178,8 @@ def _evaluation(args: argparse.Namespace, default: Sequence[str]) -> "Evaluation
     ]
     if args.max_tokens is not None:
         options += ["--max-tokens", str(args.max_tokens)]
-    given = args.tasks or ",".join(default)
-    if given in ("", "none"):
+    given = (",".join(default) or "none") if args.tasks is None else args.tasks
+    if given == "none":
         if options:
             raise UserError(f"{options[0]} {options[1]}: nothing is evaluated: give --tasks, too")
         return None
@@ -200,11 +204,11 @@ def _write(
     files = render.render(results)
     if render.PLOT in files:
         write_atomically(out / render.PLOT, files[render.PLOT])
-    print(files[render.TABLE].decode())
+    say(files[render.TABLE].decode())
     folders = [run.folder for run in runs if RunFolder(run.folder).metrics.is_file()]
     if folders:
         try:
             write_report(folders, out / REPORT, tables=render.tables(results), title=render.title_of(results))
         except UserError as error:
-            print(f"pacs sweep: no {REPORT}/: {error}", file=sys.stderr)
-    print(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html", flush=True)
+            say(f"pacs sweep: no {REPORT}/: {error}", error=True)
+    say(f"pacs sweep: {out / RESULTS}, {render.TABLE}, {render.PLOT}, {REPORT}/index.html")

@@ -11,7 +11,7 @@ from pathlib import Path
 from omegaconf import OmegaConf
 
 from pacs.base.stops import Stops, run_passing_on
-from pacs.base.terminal import print
+from pacs.base.terminal import say
 from pacs.base.units import duration
 from pacs.evaluation.finished import check_may_go_on, is_evaluated
 from pacs.evaluation.grading import Grading
@@ -66,7 +66,7 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
     log = folder.with_suffix(".log")
     log.parent.mkdir(parents=True, exist_ok=True)
     names = ", ".join(task.name for task in evaluation.tasks)
-    print(f"pacs sweep: {run.label}: evaluating on {names} (its output: {log})", flush=True)
+    say(f"pacs sweep: {run.label}: evaluating on {names} (its output: {log})")
     command = [
         sys.executable, "-m", "pacs", "evaluate", str(run.folder), "--out", str(folder), *evaluation.options
     ]  # fmt: skip
@@ -74,7 +74,7 @@ def evaluate_run(run: PlannedRun, evaluation: Evaluation, stop: Stops) -> bool:
     with log.open("w") as stream:
         status = run_passing_on(command, stop, env=environment, stdout=stream, stderr=subprocess.STDOUT)
     if status != 0 and not stop.signals:
-        print(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", file=sys.stderr, flush=True)
+        say(f"pacs sweep: {run.label}: {evaluation_problem(folder)}", error=True)
     return status == 0
 
 
@@ -116,15 +116,15 @@ def train_runs(
         here = not run.is_finished
         which = f"pacs sweep: run {number} of {len(runs)}: {run.label}"
         if run.elsewhere is not None:
-            print(f"{which}: was trained elsewhere", flush=True)
+            say(f"{which}: was trained elsewhere")
             continue
         if run.is_finished:
-            print(f"{which}: is trained already ({run.folder})", flush=True)
+            say(f"{which}: is trained already ({run.folder})")
         else:
             elapsed, done = time.monotonic() - started, at_first - _steps_left(runs)
             left = elapsed / done * _steps_left(runs[number - 1 :]) if done else 0.0
             about = f" (after {duration(elapsed)}; about {duration(left)} left)" if done else ""
-            print(f"{which} -> {run.folder}{about}", flush=True)
+            say(f"{which} -> {run.folder}{about}")
             ended = _train(run, refused)
             if ended == FINISHED:
                 run.step = run.total_steps
@@ -149,7 +149,7 @@ def _train(run: PlannedRun, refused: dict[str, str]) -> int:
         return launcher.train(run.config)
     except checks.ConfigError as error:
         refused[run.folder.name] = str(error)
-        print(f"pacs sweep: the run cannot start:\n{error}", file=sys.stderr, flush=True)
+        say(f"pacs sweep: the run cannot start:\n{error}", error=True)
         return REFUSED
     finally:
         sys.argv = before

@@ -2,8 +2,11 @@
 
 import fcntl
 import json
+import os
 import shlex
 import signal
+import subprocess
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -12,6 +15,7 @@ from omegaconf import OmegaConf
 
 from pacs import cli
 from pacs.base.stops import Stops
+from pacs.base.terminal import BROKEN_PIPE
 from pacs.composing import compose_run
 from pacs.runs.state import Progress, write_progress, write_state
 from pacs.sweeps.definition import read_sweep
@@ -25,6 +29,17 @@ def test_without_a_name_the_sweeps_are_listed(capsys: pytest.CaptureFixture[str]
     printed = capsys.readouterr().out
     assert "ablation_reference    33  qwen3_4b" in printed
     assert "ablation_beta: Figure 4: the factor beta of the log-probability ratio." in printed
+
+
+def test_a_list_that_nobody_reads_ends_quietly() -> None:
+    """As with `pacs sweep | head -1`."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])}
+    command = [sys.executable, "-u", "-m", "pacs", "sweep"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, env=environ, text=True, check=False)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (BROKEN_PIPE, "")
 
 
 def test_a_dry_run_lists_the_runs_and_writes_nothing(

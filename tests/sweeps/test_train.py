@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,16 @@ def test_the_time_that_is_left_is_that_of_the_steps_that_are_left(
     assert status == FAILED
     assert ended == [1010, 1018, 1108, 1109]
     assert [run.is_finished for run in runs] == [True, False, True, True, True, True]
+
+
+def test_a_console_that_is_gone_does_not_end_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As with `| tee log`, whose tee a Ctrl-C ends as well: the runs go on, or are saved."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as stream:
+        monkeypatch.setattr(sys, "stdout", stream)
+        runs = [planned(tmp_path / "a", 10, 10), planned(tmp_path / "b", 10, elsewhere={})]
+        assert train.train_runs(runs, None, Stops(), {}, lambda: None) == FINISHED
 
 
 @pytest.mark.parametrize(("apart", "expected"), [(False, STOPPED), (True, 128 + signal.SIGHUP)])
