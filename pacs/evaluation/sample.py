@@ -2,7 +2,8 @@
 
 import hashlib
 import json
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from pacs.rewards.verdict import Status
@@ -94,6 +95,11 @@ class GradedTask:
     name: str
     problems: list[Problem]
     samples: dict[str, list[Graded]]
+
+
+def problems_sha256(problems: Sequence[Problem]) -> str:
+    """SHA-256 of problems, prompts and right answers among them: the same for all files that have these."""
+    return hashlib.sha256(json.dumps([asdict(problem) for problem in problems]).encode()).hexdigest()
 
 
 def sample_seed(seed: int, task: str, problem: str, index: int) -> int:

@@ -14,7 +14,8 @@ from pacs.base.files import file_sha256
 from pacs.base.moved_keys import with_new_keys
 from pacs.base.redaction import redacted_command
 from pacs.base.run_folder import RunFolder
-from pacs.evaluation.tasks import Task
+from pacs.evaluation.sample import problems_sha256
+from pacs.evaluation.tasks import Task, load_problems
 from pacs.runs.state import read_progress, read_state
 from pacs.sweeps.grid import OURS, PlannedRun
 from pacs.sweeps.results import config_of, read
@@ -161,9 +162,16 @@ def _other_evaluation(about: Mapping[str, Any], task: Task, max_tokens: int | No
         return f"{found} on {task.name}, and {task.samples} are asked for"
     if max_tokens is not None and tokens not in (None, max_tokens):
         return f"evaluated with --max-tokens {tokens} on {task.name}, and {max_tokens} are asked for"
-    if data is not None and task.file.is_file() and file_sha256(task.file) != data:
+    if data is not None and task.file.is_file() and not _is_same_data(about, task.file):
         return f"evaluated on other data of {task.name} than {task.file} has"
     return None
+
+
+def _is_same_data(about: Mapping[str, Any], file: Path) -> bool:
+    """Whether a file has the problems of an evaluation; another version of pyarrow writes them in other bytes."""
+    if file_sha256(file) == about["data_sha256"]:
+        return True
+    return about.get("problems_sha256") == problems_sha256(load_problems(file))
 
 
 def _decisive(command: Sequence[Any]) -> list[str]:

@@ -9,7 +9,9 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.redaction import redacted, redacted_command
+from pacs.evaluation.folder import read_problems
 from pacs.evaluation.results import read_results
+from pacs.evaluation.sample import problems_sha256
 from pacs.report.groups import Group
 from pacs.report.validation import PASS_AT_K, sources_of
 from pacs.runs.listing import list_runs
@@ -191,6 +193,7 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
     return {
         task.task: {
             "data_sha256": settings["tasks"][task.task]["sha256"],
+            "problems_sha256": _problems_sha256(planned, task.task),
             "problems": len(task.problems),
             "samples": task.samples,
             "max_tokens": settings["sampling"]["max_tokens"],
@@ -198,6 +201,14 @@ def _evaluation(planned: PlannedRun) -> dict[str, Any]:
         }
         for task in tasks
     }
+
+
+def _problems_sha256(planned: PlannedRun, task: str) -> str | None:
+    """Of what was evaluated; None where the evaluation has no problems any more."""
+    try:
+        return problems_sha256(read_problems(evaluation_folder(planned), task))
+    except UserError:
+        return None
 
 
 def _without_seed(settings: Mapping[str, str]) -> dict[str, str]:

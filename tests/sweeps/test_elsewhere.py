@@ -8,15 +8,17 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 from omegaconf import OmegaConf
 
 from pacs import cli
 from pacs.base.errors import UserError
 from pacs.base.run_folder import RunFolder
+from pacs.evaluation.folder import write_problems
 from pacs.evaluation.results import write_results
 from pacs.evaluation.summary import summarize
-from pacs.evaluation.tasks import Task
+from pacs.evaluation.tasks import Task, load_problems
 from pacs.integration.launch.input_hashes import write_inputs
 from pacs.sweeps.check import take_results
 from pacs.sweeps.collect import collect
@@ -25,6 +27,7 @@ from pacs.sweeps.grid import PlannedRun, plan_runs
 from pacs.sweeps.results import as_text
 from pacs.sweeps.table import results_page
 from pacs.sweeps.train import evaluation_folder
+from tests.evaluation.conftest import write_data
 from tests.evaluation.folders import settings_of
 from tests.evaluation.grading import task_of
 from tests.sweeps.conftest import MakeRun
@@ -78,7 +81,7 @@ def test_an_evaluation_of_other_data_or_lengths_is_refused(sweep: Sweep, make_ru
         take_results([moved(run, tmp_path / "here")], [file], [task], 4096)
     take_results([planned := moved(run, tmp_path / "here")], [file], [task], 8192)
     assert planned.is_finished
-    task.file.write_text("other problems")
+    write_data(task.file, [(1, 1), (1, 2)])
     with pytest.raises(UserError, match=r"is evaluated on other data of one than .*one.parquet has: evaluate it"):
         take_results([moved(run, tmp_path / "here")], [file], [task], 8192)
     for unknown in ("max_tokens", "data_sha256"):  # of an older version
@@ -86,6 +89,23 @@ def test_an_evaluation_of_other_data_or_lengths_is_refused(sweep: Sweep, make_ru
     file.write_text(as_text(results))
     take_results([planned := moved(run, tmp_path / "here")], [file], [task], 4096)
     assert planned.is_finished
+
+
+def test_the_same_problems_in_other_bytes_are_the_same_data(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
+    """As another version of pyarrow writes them: here with another compression."""
+    run, file = make_run("1", 0), tmp_path / "results.json"
+    evaluate(run, {"one": 9})
+    here = write_data(tmp_path / "one.parquet", [(1, 1), (1, 2)])
+    write_problems(evaluation_folder(run), "one", load_problems(here))
+    file.write_text(as_text(results_of(sweep, [run])))
+    table = pq.read_table(here)
+    pq.write_table(table, here, compression="gzip")
+    planned, task = moved(run, tmp_path / "here"), Task("one", here, 10, (1,))
+    take_results([planned], [file], [task], 8192)
+    assert planned.is_finished
+    pq.write_table(table.slice(1), here)
+    with pytest.raises(UserError, match="is evaluated on other data of one"):
+        take_results([moved(run, tmp_path / "here")], [file], [task], 8192)
 
 
 def test_means_over_tasks_are_over_the_same_tasks_in_all_parts(sweep: Sweep, make_run: MakeRun, tmp_path: Path) -> None:
