@@ -102,11 +102,14 @@ def _answer(request: str, seconds: float) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="pacs-own-code-") as name:
         folder = Path(name)
         (folder / "request.json").write_text(request)
-        command = [sys.executable, "-m", "pacs.integration.preflight.user_code", name, str(seconds)]
+        # The pipe ends with this process, and the child with the pipe: Ctrl-C ends `pacs train` at once.
+        alive, here = os.pipe()
+        command = [sys.executable, "-m", "pacs.integration.preflight.user_code", name, str(seconds), str(alive)]
         with (folder / "said.txt").open("w") as said:
             child = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, start_new_session=True, pass_fds=(alive,)
             )
+            os.close(alive)
             try:
                 child.wait(START_SECONDS + 3 * seconds)
             except subprocess.TimeoutExpired:
@@ -115,6 +118,7 @@ def _answer(request: str, seconds: float) -> dict[str, Any]:
                 with contextlib.suppress(ProcessLookupError):  # what it started goes with it
                     os.killpg(child.pid, signal.SIGKILL)
                 child.wait()
+                os.close(here)
         file, hung = folder / "answer.json", folder / "hang.txt"
         answer: dict[str, Any] = json.loads(file.read_text()) if file.exists() else {}
         if child.returncode != 0 or "ended" not in answer:  # os._exit(0) in the code of the user

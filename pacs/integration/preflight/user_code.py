@@ -1,8 +1,9 @@
 """Code of one's own that a run names, imported and called as verl does it.
 
-python -m pacs.integration.preflight.user_code FOLDER SECONDS: FOLDER/request.json says what, FOLDER/answer.json gets
-what came of it, and FOLDER/hang.txt where it was when the SECONDS of an import or a call were up
-(`pacs.integration.checks.user_code` writes the one and reads the others).
+python -m pacs.integration.preflight.user_code FOLDER SECONDS PIPE: FOLDER/request.json says what, FOLDER/answer.json
+gets what came of it, and FOLDER/hang.txt where it was when the SECONDS of an import or a call were up
+(`pacs.integration.checks.user_code` writes the one and reads the others). It ends when nobody holds the other end of
+the PIPE any more.
 """
 
 import asyncio
@@ -10,7 +11,9 @@ import faulthandler
 import inspect
 import json
 import os
+import signal
 import sys
+import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
@@ -50,6 +53,17 @@ def main(folder: Path, seconds: float) -> None:
         (folder / "answer.json").write_text(json.dumps({**answer, "ended": True}))
     sys.stdout.flush()
     os._exit(0)
+
+
+def end_with_asker(pipe: int) -> None:
+    """End this process, with all that the user's code has started, once the one that asked has ended."""
+    os.set_inheritable(pipe, False)
+
+    def wait() -> None:
+        os.read(pipe, 1)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def give_answer(request: Mapping[str, Any], answer: dict[str, Any], begin: Callable[[], None]) -> None:
@@ -195,4 +209,5 @@ def _at(error: BaseException, path: str) -> str:
 
 
 if __name__ == "__main__":
+    end_with_asker(int(sys.argv[3]))
     main(Path(sys.argv[1]), float(sys.argv[2]))

@@ -3,6 +3,8 @@
 import copy
 import json
 import math
+import subprocess
+import sys
 import time
 from functools import cache
 from pathlib import Path
@@ -216,6 +218,27 @@ def test_what_it_started_ends_with_it(data: Path, capfd: pytest.CaptureFixture[s
         assert time.monotonic() < deadline, "what the code started goes on"
         time.sleep(0.05)
     assert "loud" not in capfd.readouterr().out
+
+
+@pytest.mark.slow
+def test_it_ends_with_the_command_that_tries_it(tmp_path: Path) -> None:
+    """Ctrl-C ends `pacs train` at once, and here SIGKILL: either way nothing is cleared up by it."""
+    file, pid = tmp_path / "mine.py", tmp_path / "pid"
+    file.write_text(f"import os, time\nopen({str(pid)!r}, 'w').write(str(os.getpid()))\ntime.sleep(300)\n")
+    request = {"objects": [[f"{KEY}.path", str(file), "compute_score"]], "function": f"{KEY}.path"}
+    script = f"from pacs.integration.checks.user_code import _answer\n_answer({json.dumps(request)!r}, 300.0)\n"
+    asker = subprocess.Popen([sys.executable, "-c", script])
+    deadline = time.monotonic() + 300
+    while not (pid.exists() and pid.read_text()):
+        assert time.monotonic() < deadline
+        assert asker.poll() is None
+        time.sleep(0.1)
+    asker.kill()
+    asker.wait()
+    status, deadline = Path("/proc", pid.read_text(), "stat"), time.monotonic() + 30
+    while status.exists() and status.read_text().split()[2] != "Z":
+        assert time.monotonic() < deadline, "the trial goes on"
+        time.sleep(0.05)
 
 
 @pytest.mark.usefixtures("within")
