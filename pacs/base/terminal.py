@@ -12,6 +12,7 @@ import select
 import shutil
 import sys
 from collections.abc import Callable
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO
 
@@ -88,14 +89,18 @@ def settle() -> None:
 
 
 def piped(command: Callable[[], int]) -> int:
-    """The status of a command, or `BROKEN_PIPE` where nobody reads any more what it prints (`| head`).
+    r"""The status of a command, or `BROKEN_PIPE` where nobody reads any more what it prints (`| head`).
 
-    What its caller has closed (`>&-`) leads nowhere. In a folder that is no longer there it is refused.
+    What its caller has closed (`>&-`) leads nowhere. In a folder that is no longer there it is refused. What the
+    output's encoding lacks (of Latin 1 a dash, of ASCII an accent) is shown as Python names it: `\u2013`.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             # The lowest descriptor that is free, so that no file of ours is taken for the output.
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         Path.cwd()
     except FileNotFoundError:

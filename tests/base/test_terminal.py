@@ -163,6 +163,17 @@ def test_a_page_shows_markup_and_directions():
     assert "<h1>&lt;script&gt;alert(&#39;\\u202e\\ud83d&#39;)&lt;/script&gt;</h1>" in page
 
 
+def test_what_an_encoding_lacks_is_named(tmp_path: Path) -> None:
+    """As under a locale of ISO 8859-1, or where the output is a file of such a program."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "run.json").write_text("{}")
+    environ = os.environ | {"PYTHONPATH": str(Path(__file__).parents[2]), "PYTHONIOENCODING": "latin-1"}
+    command = [sys.executable, "-m", "pacs", "runs", str(tmp_path)]
+    done = subprocess.run(command, env=environ, capture_output=True, encoding="latin-1", check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[2].split()[:3] == ["run", "unknown", r"\u2013"]
+
+
 @pytest.mark.parametrize("words", ["data list", "runs .", "train --help", "plan --help"])
 def test_a_closed_output_ends_nothing_and_a_folder_that_is_gone_is_said(words: str, tmp_path: Path) -> None:
     pacs = f"{sys.executable} -m pacs {words}"
