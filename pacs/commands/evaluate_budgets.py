@@ -39,6 +39,7 @@ def main(args: argparse.Namespace) -> int:
     from pacs.evaluation.compare import folder_notes
     from pacs.evaluation.process import nothing_left
     from pacs.evaluation.settings import read_settings
+    from pacs.report.figures import render_png
 
     folders = dict(zip(told_apart(args.folders), args.folders, strict=True))
     settings = [read_settings(folder) for folder in args.folders]
@@ -48,11 +49,11 @@ def main(args: argparse.Namespace) -> int:
     with nothing_left():
         found = budget_curves(folders, budgets, args.tokenizer)
     problems = {task: settings[0].tasks[task].problems for task in found}
-    text = page(found, problems, folder_notes(folders) if len(folders) > 1 else [])
+    png, text = render_png(draw(found)), page(found, problems, folder_notes(folders) if len(folders) > 1 else [])
     args.out.mkdir(parents=True, exist_ok=True)
-    write_json(args.out / JSON, to_json(found))
-    draw(found).savefig(args.out / PICTURE)
+    write_atomically(args.out / PICTURE, png)
     write_atomically(args.out / PAGE, text)
+    write_json(args.out / JSON, to_json(found))
     print(text, end="")
     print(f"in {args.out}")
     return 0

@@ -1,6 +1,7 @@
 """pass@1 by budget: samples whose answers stand at known tokens, cut and graded beside a loop."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -154,7 +155,11 @@ def test_the_command_writes_a_page_numbers_and_a_picture(
     numbers = json.loads((tmp_path / "out" / "budgets.json").read_text())
     assert list(numbers[TASK]["one"]) == ["4", "8", "16", "32", "64"]
     assert numbers[TASK]["one"]["64"]["accuracy"]["mean"] == 0.75
-    assert (tmp_path / "out" / "budgets.png").read_bytes().startswith(b"\x89PNG")
+    picture = tmp_path / "out" / "budgets.png"
+    with picture.open("rb") as before:
+        assert before.read().startswith(b"\x89PNG")
+        assert run(tmp_path / "one", tmp_path / "later", "--out", tmp_path / "out") == 0
+        assert picture.stat().st_ino != os.fstat(before.fileno()).st_ino, "the old one was written over"
 
 
 def test_samples_that_were_drawn_otherwise_are_said_so(
