@@ -66,6 +66,7 @@ FOLLOWS = [
     ("pacs evaluate sh", {"show"}),
     ("pacs evaluate show --pro", {"--problem"}),
     ("pacs train --config-name d", {"dapo", "disco", "distillation", "dppo_kl", "dppo_tv", "dr_grpo"}),
+    ("pacs train --cfg job --res", {"--resolve"}),
     ("pacs plan --config-name=di", {"--config-name=disco", "--config-name=distillation"}),
     ("pacs doctor --config-name dr", {"dr_grpo"}),
     ("pacs train recipe=s", {"recipe=smoke", "recipe=spelled_sums"}),
@@ -115,6 +116,8 @@ FOLLOWS = [
     ("pacs genac sft-data outputs/evaluated --tasks ", {TASK}),
     ("pacs runs o", {"outputs/"}),
     ("pacs evaluate grade outputs/ev", {"outputs/evaluated"}),
+    ("pacs evaluate budgets outputs/", {"outputs/evaluated", "outputs/pacs/"}),
+    ("pacs support outputs/pacs/one --evaluations outputs/", {"outputs/evaluated/", "outputs/pacs/"}),
     ("pacs data stats --n", {"--no-thinking"}),
     ("pacs data show --n", {"--no-thinking"}),
 ]  # fmt: skip

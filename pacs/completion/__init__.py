@@ -59,6 +59,7 @@ def _add_arguments(parser: argparse.ArgumentParser, name: str, command: ModuleTy
         parser.add_argument(*command.VERBOSE, "--dry-run", action="store_true")
         parser.add_argument("--config-name")
         parser.add_argument("--cfg", choices=("job", "hydra", "all"))
+        parser.add_argument("--resolve", action="store_true")
         parser.add_argument("overrides", nargs="*")
     else:
         command.add_arguments(parser)

@@ -48,7 +48,7 @@ def _folders(is_one: Callable[[Path], bool], *, files: str = "") -> Offer:
         above = prefix[: prefix.rfind("/") + 1]
         try:
             entries = sorted(Path(above).expanduser().iterdir())
-        except OSError:  # what is typed leads nowhere
+        except (OSError, RuntimeError):  # what is typed leads nowhere, or to the home of nobody (~nobody/)
             return
         for entry in entries:
             if entry.name.startswith(".") and not prefix[len(above) :].startswith("."):
@@ -195,6 +195,7 @@ OFFERED: dict[str, dict[str, Offer]] = {
     "evaluate": {"model": _MODEL, **_EVALUATING, **_GRADING},
     "evaluate show": {"out": _EVALUATION, "task": _one_of(tasks_of("out"))},
     "evaluate grade": {"out": _EVALUATION, **_GRADING},
+    "evaluate budgets": {"folders": _EVALUATION, "tokenizer": _MODEL},
     "evaluate compare": {"folders": _EVALUATION, "reported": _one_of(columns_of_the_paper)},
     "diversity": {"folders": _EVALUATION, "task": _one_of(tasks_of("folders"))},
     "support": {
@@ -203,6 +204,7 @@ OFFERED: dict[str, dict[str, Offer]] = {
         "task": _one_of(tasks_of("base", "model")),
         "steps": _one_of(steps_of),
         "initial": _folders(lambda folder: is_evaluation(folder) or (folder / "config.json").is_file()),
+        "evaluations": _folders(lambda _: False),
         **{argument: offer for argument, offer in _EVALUATING.items() if argument != "k"},
         **_GRADING,
     },
