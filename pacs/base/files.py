@@ -156,13 +156,14 @@ def status_of(file: Path) -> os.stat_result | None:
 T = TypeVar("T")
 
 
-def read_lines(file: Path, make: Callable[[dict[str, Any]], T], mend: str) -> Iterator[T]:
+def read_lines(file: Path, make: Callable[[dict[str, Any]], T], mend: str, *, of_others: bool = False) -> Iterator[T]:
     """What the lines of a file stand for, without a last one that was not written to its end; none if there is no file.
 
     Args:
         file: a JSON object a line.
         make: of the object, what is wanted.
         mend: of a damaged line, what to do.
+        of_others: a program of others wrote it, which may end its last line without a line break.
 
     Raises:
         UserError: If another line is no JSON object, or not one that `make` takes.
@@ -171,7 +172,7 @@ def read_lines(file: Path, make: Callable[[dict[str, Any]], T], mend: str) -> It
         return
     with file.open("rb") as stream:
         for number, line in enumerate(stream, start=1):
-            if not line.endswith(b"\n"):
+            if not line.endswith(b"\n") and not of_others:
                 return
             try:
                 made = make(json.loads(line))

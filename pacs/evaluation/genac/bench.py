@@ -8,6 +8,7 @@ continuations/       K of each of these, graded: an evaluation whose problems ar
 critics/NAME.jsonl   what a critic says of each state
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -191,10 +192,12 @@ def _read_values(file: Path) -> Predictor:
     mend = 'give {"task": "math500", "state": "3:0:2", "value": 0.7} a line, with states of DIR/states'
 
     def read(line: dict[str, object]) -> tuple[tuple[str, str], float | None]:
-        value = line["value"]
-        return (str(line["task"]), str(line["state"])), None if value is None else float(str(value))
+        value = None if line["value"] is None else float(str(line["value"]))
+        if value is not None and not math.isfinite(value):
+            raise ValueError(f"the value {value} is no finite number")
+        return (str(line["task"]), str(line["state"])), value
 
-    values = dict(read_lines(file, read, mend))
+    values = dict(read_lines(file, read, mend, of_others=True))
     if not values:
         raise UserError(f"--values {file} has no values: {mend}")
     return values

@@ -1,6 +1,7 @@
 """`pacs genac value-bench` as a user gives it, with engines of the test's own: an actor of known chances, a critic."""
 
 import json
+import math
 import random
 import re
 import sys
@@ -276,9 +277,14 @@ def test_values_of_another_kind_of_critic(bench: Any, fake: Engines, tmp_path: P
     qualities = json.loads((out / "value_bench.json").read_text())["sums"]["qualities"]
     assert list(qualities) == [RATE, INITIAL, "critic", "head"]
     assert qualities["head"]["unparsable"] == 0
+    file.write_text("\n".join(map(json.dumps, lines)))  # the last line has no line break
+    assert bench("--values", file)[0] == 0
     file.write_text("".join(json.dumps(line) + "\n" for line in lines[1:]))
     status, said = bench("--values", file)
     assert (status, "head has no value of the state 0+7: of sums" in said) == (2, True)
+    file.write_text(json.dumps(lines[0] | {"value": math.nan}))
+    status, said = bench("--values", file)
+    assert (status, "line 1 is damaged (the value nan is no finite number): give" in said) == (2, True)
 
 
 @pytest.mark.parametrize(
