@@ -155,4 +155,9 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
     """A table of the rows that have a value, or nothing."""
     known = [row for row in rows if row[-1] is not None]
     lines = [header, ("---",) * len(header), *known]
-    return "\n".join(f"| {' | '.join(map(str, line))} |" for line in lines) if known else ""
+    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines) if known else ""
+
+
+def _cell(value: object) -> str:
+    """A value within its cell, whatever it holds: a bar would end the cell, a line break the table."""
+    return str(value).replace("|", "\\|").replace("\n", " ")

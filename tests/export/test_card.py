@@ -97,11 +97,12 @@ def test_it_says_what_the_run_says(run: Path, tmp_path: Path):
 
 
 def test_another_algorithm_has_no_settings_of_pacs(run: Path, tmp_path: Path):
-    write_run(run, "Qwen/Qwen3-8B", "trainer.experiment_name=5", algorithm="grpo")
+    write_run(run, "Qwen/Qwen3-8B", "trainer.experiment_name=5", "data.val_files='a|b/test.parquet'", algorithm="grpo")
     head, rows, text = card_of(run, tmp_path / "out")
     assert head["tags"] == ["rlvr", "verl", "grpo"]
     assert ["algorithm", "GRPO ([arXiv 2402.03300](https://arxiv.org/abs/2402.03300))"] in rows
     assert ["data.train_batch_size", "64"] in rows
+    assert "| validation data | a\\|b/test.parquet |\n" in text
     assert "method.beta" not in text
     assert "# 5, step 7\n" in text
 
