@@ -245,6 +245,6 @@ def without_dashes(option: str) -> str:
 
 def quoted(text: str) -> str:
     """A text in Hydra's grammar."""
-    if re.fullmatch(r"[\w./+-]+", text):
+    if re.fullmatch(r"[\w./+-]+", text, re.ASCII):
         return text
     return str(QuotedString(text, Quote.single).with_quotes())

@@ -9,14 +9,13 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 from pacs.base.errors import UserError
-from pacs.base.settings import flatten
 from pacs.base.stops import Stops, run_passing_on
 from pacs.base.terminal import print
 from pacs.base.units import duration
 from pacs.diversity.policies import Policy
 from pacs.evaluation.finished import check_may_go_on, is_evaluated
 from pacs.evaluation.folder import MODEL, within
-from pacs.evaluation.grading import OPTION, Grading, VerifierSettings
+from pacs.evaluation.grading import Grading, VerifierSettings, words_of
 from pacs.evaluation.model import find_model
 from pacs.evaluation.process import check_out
 from pacs.evaluation.settings import Sampling
@@ -130,6 +129,5 @@ def command(policy: Policy, asked: Asked) -> list[str]:
     if not policy.step and policy.reward:
         if policy.reward.delimiters is not None and asked.sampling.reasoning is None:
             words += ["--reasoning", json.dumps(policy.reward.delimiters)]
-        for name, value in flatten(policy.reward.settings or {}).items():
-            words += [OPTION, f"{name}={json.dumps(value)}"]
+        words += words_of(policy.reward.settings or {})
     return [*words, *asked.words]

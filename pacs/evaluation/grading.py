@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
-from hydra.core.override_parser.types import OverrideType
+from hydra.core.override_parser.types import OverrideType, Quote, QuotedString
 from hydra.errors import HydraException
 
 from pacs.base.errors import UserError
@@ -91,6 +91,20 @@ def parse_given(words: Sequence[str]) -> dict[str, dict[str, Any]]:
     except ValueError as error:
         raise UserError(str(error)) from None
     return given
+
+
+def words_of(settings: VerifierSettings) -> list[str]:
+    """The words of a command that give these settings: `parse_given` reads them."""
+    return [word for name, value in flatten(settings).items() for word in (OPTION, f"{name}={_written(value)}")]
+
+
+def _written(value: Any) -> str:
+    """A value in Hydra's grammar, whose texts are not JSON's: a backslash stands for itself."""
+    if isinstance(value, str):
+        return str(QuotedString(value, Quote.single).with_quotes())
+    if isinstance(value, list):
+        return f"[{','.join(map(_written, value))}]"
+    return json.dumps(value)
 
 
 def differences(one: VerifierSettings, other: VerifierSettings) -> Iterator[tuple[str, str, str]]:

@@ -19,7 +19,7 @@ from pacs.checkpoints.source import find_source
 from pacs.evaluation.evaluate import Asked, settle
 from pacs.evaluation.folder import Store, read_grades, write_problems
 from pacs.evaluation.grade import check_grading_works, grade
-from pacs.evaluation.grading import Grading, parse_given, sentences
+from pacs.evaluation.grading import Grading, parse_given, sentences, words_of
 from pacs.evaluation.model import find_model, model_sha256
 from pacs.evaluation.sample import Problem, Sample
 from pacs.evaluation.settings import Sampling, read_settings
@@ -101,6 +101,20 @@ def test_settings_have_the_types_that_training_gives_them() -> None:
         "code": {"total_seconds": 100.0},
         "multiple_choice": {"letters": "AB C"},
     }
+
+
+@pytest.mark.parametrize(
+    "opens", [r"\boxed{", "<|answer|>", "Réponse : ", 'say "so"', "it's", "a\nb", "1e3", "true", "end\\"]
+)
+def test_settings_go_through_a_command_as_they_are(opens: str) -> None:
+    settings = {
+        "reference_probability": {"opens": opens},
+        "math": {"timeout_seconds": 1e-05, "accept_unevaluated": True},
+        "code": {"workers": 2},
+    }
+    words = words_of(settings)
+    assert words[::2] == ["--reward-kwargs"] * 4
+    assert parse_given(words[1::2]) == settings
 
 
 def test_a_run_its_checkpoint_and_its_export_are_graded_as_the_run_was(model: Path, tmp_path: Path) -> None:

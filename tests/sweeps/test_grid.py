@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.base.paths import config_dir
+from pacs.composing import quoted
 from pacs.runs.state import Progress, write_progress, write_state
 from pacs.sweeps.check import check_configs
 from pacs.sweeps.definition import Sweep, read_sweep
@@ -49,6 +51,11 @@ def test_the_command_of_a_run_is_that_run(runs: list[PlannedRun]) -> None:
 
 def resolved(config: DictConfig) -> object:
     return OmegaConf.to_container(config, resolve=True)
+
+
+@pytest.mark.parametrize("text", ["/home/josé/out", "it's out", "a b", "plain/0.5", 'say "so"', "end\\", "数"])
+def test_a_folder_is_read_as_it_is_named(text: str) -> None:
+    assert OverridesParser.create().parse_override(f"run.dir={quoted(text)}").value() == text
 
 
 def test_a_bad_value_is_refused_with_the_runs_that_have_it(runs: list[PlannedRun]) -> None:
