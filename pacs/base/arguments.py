@@ -50,13 +50,23 @@ def whole_seed(text: str) -> int:
     return int(text)
 
 
-def name(text: str) -> str:
-    """A name or a path; an empty one is that of a variable that is not set."""
-    if not text:
-        raise argparse.ArgumentTypeError("it is empty: name a file or a folder")
-    return text
+def _not_empty(given: str, mend: str) -> str:
+    """What is given; an empty one is that of a variable that is not set."""
+    if not given:
+        raise argparse.ArgumentTypeError(f"it is empty: {mend}")
+    return given
 
 
-def path(text: str) -> Path:
+def text(given: str) -> str:
+    """A word or more."""
+    return _not_empty(given, "give it a value (is a variable of your shell not set?)")
+
+
+def name(given: str) -> str:
+    """A name or a path."""
+    return _not_empty(given, "name a file or a folder")
+
+
+def path(given: str) -> Path:
     """A path; the empty one would be the folder that we are in."""
-    return Path(name(text))
+    return Path(name(given))

@@ -55,10 +55,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--responses", choices=("correct", "all"), default="correct", help=about)
     parser.add_argument("--problem", metavar="ID", help="draw only the responses to this problem (default: to all)")
     add = parser.add_argument_group("embedding").add_argument
-    about = "Hub name or folder (default: %(default)s)"
+    about = "embedding model, a Hub name or a folder (default: %(default)s)"
     add("--embedding-model", type=name, default=EMBEDDING_MODEL, metavar="M", help=about)
     add("--max-tokens", type=positive, metavar="N", help="most tokens of a response (default: the model's limit)")
-    add_count(add, "--batch-size", BATCH_SIZE, "responses at a time")
+    add_count(add, "--batch-size", BATCH_SIZE, "responses that are embedded at a time")
     about = "precision of the model (default: %(default)s; the others are faster on a GPU and add noise)"
     add("--dtype", choices=("float32", "bfloat16", "float16"), default="float32", help=about)
     add("--cache", type=Path, metavar="FILE", help=f"file that keeps the embeddings (default: DIR/{CACHE})")

@@ -25,13 +25,15 @@ from pacs.doctor.kernels import unusable_flash_attention
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--config-name", metavar="NAME", help="the algorithm, as for `pacs train`")
-    parser.add_argument("--no-speed", action="store_true", help="skip the ten-second test")
+    parser.add_argument("--config-name", metavar="NAME", help="the algorithm of the run to check, as for `pacs train`")
+    parser.add_argument("--no-speed", action="store_true", help="skip the ten-second matrix product and sum")
     parser.add_argument(
         "--no-probe", action="store_true", help="do not load the run's policy to check its log-probabilities"
     )
-    parser.add_argument("--json", action="store_true", help="print a list of JSON objects")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for `pacs train`")
+    parser.add_argument("--json", action="store_true", help="print the findings as a list of JSON objects")
+    parser.add_argument(
+        "overrides", nargs="*", metavar="key=value", help="settings of the run to check, as for `pacs train`"
+    )
 
 
 def main(args: argparse.Namespace) -> int:
@@ -44,8 +46,9 @@ def main(args: argparse.Namespace) -> int:
         findings = [unusable]
     else:
         config, hardware = None, None
-        if args.config_name or args.overrides:
-            config, hardware = compose_run(args.config_name or "pacs", args.overrides)
+        if args.config_name is not None or args.overrides:
+            name = "pacs" if args.config_name is None else args.config_name
+            config, hardware = compose_run(name, args.overrides)
         findings = list(examine(config, hardware, speed=not args.no_speed, probe=not args.no_probe))
     print(json.dumps([asdict(finding) for finding in findings], indent=1) if args.json else as_text(findings))
     return int(any(finding.state == "fail" for finding in findings))

@@ -3,7 +3,8 @@ checkpoint of it or its export (`pacs export`), the verifiers have the settings 
 
 Repeating the command resumes it: no sample is drawn twice or left out. You may add samples and tasks to DIR; another
 model, other settings or other data are refused. Engines run on all GPUs of all nodes of a Ray cluster, or on the CPU.
-Ctrl-C and SIGTERM keep what is finished, and exit with status 75.
+Ctrl-C and SIGTERM keep what is finished.
+Exit status: 0 finished, 1 an engine failed, 2 refused, 75 stopped on request.
 
 Related commands:
   pacs evaluate show DIR       print samples: right, wrong, or of one problem
@@ -41,6 +42,7 @@ from pacs.runs.supervisor import FAILED, STOPPED
 _GO_ON = "What is finished is kept; the same command goes on from there."
 DEFAULT = Sampling()
 SHARE = number("a number above 0, up to 1", lambda value: 0 < value <= 1)
+TEMPERATURE = "temperature of the sampling; at 0 the likeliest token is taken"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -75,17 +77,21 @@ def add_sampling(group: argparse._ArgumentGroup, default: Sampling = DEFAULT) ->
     """How a model is sampled and graded: of every command that samples one."""
     add = group.add_argument
     numbers = (
-        ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", ""),
-        ("--top-p", SHARE, "P", ""),
-        ("--max-tokens", positive, "N", "most tokens of a response; "),
-        ("--seed", int, "N", "each sample's seed is derived from it; "),
+        ("--temperature", number("a number of at least 0", lambda value: 0 <= value < math.inf), "T", TEMPERATURE),
+        ("--top-p", SHARE, "P", "sample from the likeliest tokens that have this probability together"),
+        ("--max-tokens", positive, "N", "most tokens of a response"),
+        ("--seed", int, "N", "whole number from which each sample's seed is derived"),
     )
     for option, kind, metavar, about in numbers:
         value = getattr(default, option[2:].replace("-", "_"))
-        add(option, type=kind, default=value, metavar=metavar, help=f"{about}default: {value}")
+        add(option, type=kind, default=value, metavar=metavar, help=f"{about} (default: {value})")
     add("--no-thinking", dest="thinking", action="store_false", help="set the chat template's enable_thinking=false")
     add_reasoning(group)
-    add("--token-entropy", action="store_true", help="record the mean -log p of each response's tokens")
+    add(
+        "--token-entropy",
+        action="store_true",
+        help="record the mean -log p of each response's tokens, which `pacs diversity` reads",
+    )
     add(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=HELP)
 
 
@@ -114,7 +120,11 @@ def add_engines(group: argparse._ArgumentGroup) -> None:
     add(
         "--gpu-memory", type=SHARE, default=0.9, metavar="SHARE", help="share of a GPU's memory for vLLM (default: 0.9)"
     )
-    add("--ray-address", metavar="ADDRESS", help="Ray cluster to join (default: RAY_ADDRESS, else a new one)")
+    add(
+        "--ray-address",
+        metavar="ADDRESS",
+        help="Ray cluster to join, as 10.0.0.1:6379 (default: RAY_ADDRESS, else a new one)",
+    )
 
 
 def main(args: argparse.Namespace) -> int:

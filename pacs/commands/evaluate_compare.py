@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="folder of an evaluation")
     about = "column of the paper to add; `list` prints the names"
     parser.add_argument("--reported", action="append", default=[], metavar="NAME", help=about)
-    parser.add_argument("--k", metavar="K,K,...", help="k of pass@k (default: those of the evaluations)")
+    parser.add_argument("--k", metavar="K,K,...", help="k of pass@k, as 1,8,64 (default: those of the evaluations)")
     parser.add_argument("--out", type=Path, metavar="FILE", help="write to this .md or .json file (default: print)")
 
 

@@ -1,6 +1,11 @@
 """Grade all samples of an evaluation again, from its folder alone: without GPU, vLLM or data. The verifiers keep the
 settings of the folder, except for those given, which the folder then keeps. The grades are replaced once all samples
-are graded; settings.json, results.json and results.md are written again.
+are graded; settings.json, results.json and results.md are written again. If the command is interrupted before,
+the old grades stay.
+
+examples:
+  pacs evaluate grade outputs/trained
+  pacs evaluate grade outputs/trained --reward-kwargs math.accept_unevaluated=true
 """
 
 import argparse
@@ -13,7 +18,7 @@ from pacs.evaluation.grading import OPTION, parse_given
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
-    about = "as for `pacs evaluate`; other settings stay as they are"
+    about = "a setting of a verifier, such as math.accept_unevaluated=true; may be repeated (others stay as they are)"
     parser.add_argument(OPTION, action="append", default=[], metavar="VERIFIER.SETTING=VALUE", help=about)
 
 

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("out", type=Path, metavar="DIR", help="--out of `pacs evaluate`")
     add("--task", metavar="TASK", help="only samples of this task (default: all)")
-    add("--problem", metavar="ID", help="only samples of this problem")
+    add("--problem", metavar="ID", help="only samples of this problem, by its id (default: all)")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--right", action="store_true", help="only right samples")
     which.add_argument("--wrong", action="store_true", help="only samples that are not right, for whatever reason")
@@ -45,14 +45,14 @@ def main(args: argparse.Namespace) -> int:
 
 def _matching(args: argparse.Namespace) -> Iterator[str]:
     settings = read_settings(args.out)
-    if args.task and args.task not in settings.tasks:
+    if args.task is not None and args.task not in settings.tasks:
         raise UserError(f"--task {args.task}: {args.out} has {', '.join(settings.tasks)}")
-    tasks = [args.task] if args.task else list(settings.tasks)
+    tasks = list(settings.tasks) if args.task is None else [args.task]
     problems = {
         task: {problem.id: problem for problem in read_problems(args.out, task, settings.tasks[task].problems)}
         for task in tasks
     }
-    if args.problem and not any(args.problem in some for some in problems.values()):
+    if args.problem is not None and not any(args.problem in some for some in problems.values()):
         some = ", ".join(islice((name for each in problems.values() for name in each), 5))
         raise UserError(f"--problem {args.problem}: no such problem; the first ones are {some}")
     for task in tasks:

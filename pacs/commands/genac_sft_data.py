@@ -21,16 +21,18 @@ examples:
 """
 
 import argparse
+import math
 import os
 from pathlib import Path
 
-from pacs.base.arguments import add_count, name, positive_number, whole_seed
+from pacs.base.arguments import add_count, number, seconds, text, whole_seed
 from pacs.base.terminal import print
 from pacs.commands.evaluate import status_of
 from pacs.commands.genac_value_bench import STATES, STATES_ARE, add_asking, add_cuts
 from pacs.evaluation.process import StopRequest
 
 KEY = "OPENAI_API_KEY"
+RATE = number("a number of at least 0.001, as 60", lambda value: 0.001 <= value < math.inf)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,18 +44,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     server = parser.add_argument_group("the teacher")
     add = server.add_argument
     about = "URL of its server up to /v1, as http://localhost:8000/v1"
-    add("--server", required=True, type=name, metavar="URL", help=about)
-    add("--teacher", required=True, type=name, metavar="NAME", help="its name at that server")
+    add("--server", required=True, type=text, metavar="URL", help=about)
+    add("--teacher", required=True, type=text, metavar="NAME", help="its name at that server, as gpt-5")
     about = f"environment variable with the key (default: {KEY})"
-    add("--key-variable", default=KEY, type=name, metavar="NAME", help=about)
+    add("--key-variable", default=KEY, type=text, metavar="NAME", help=about)
     about = 'more fields of each request, as \'{"reasoning_effort": "low", "max_completion_tokens": 4096}\''
     add("--request", default="{}", metavar="JSON", help=about)
-    add_count(add, "--parallel", 16, "requests at a time")
-    add("--per-minute", type=positive_number, metavar="N", help="requests that begin in a minute (default: any number)")
-    add_count(add, "--tries", 6, "of a request that fails")
-    add("--timeout", type=positive_number, default=600.0, metavar="SECONDS", help="of a try (default: 600)")
+    add_count(add, "--parallel", 16, "most requests that are under way at a time")
+    add("--per-minute", type=RATE, metavar="N", help="most requests that begin in a minute (default: no limit)")
+    add_count(add, "--tries", 6, "how often a request is tried before it has failed")
+    add("--timeout", type=seconds, default=600.0, metavar="SECONDS", help="seconds that a try may take (default: 600)")
     add_asking(parser.add_argument_group("what it is asked"))
-    about = "train.parquet has conversations, for a chat template (default: plain text, as in training)"
+    about = "write conversations to train.parquet, for a chat template (default: plain text, as in training)"
     parser.add_argument("--chat", action="store_true", help=about)
     states = parser.add_argument_group("states")
     add = states.add_argument
@@ -78,7 +80,7 @@ def main(args: argparse.Namespace) -> int:
         )
         asked = SftRequest(
             evaluation=args.evaluation,
-            tasks=args.tasks.split(",") if args.tasks else None,
+            tasks=None if args.tasks is None else args.tasks.split(","),
             out=args.out,
             server=server,
             asking=Asking(template_named(args.template), args.model_size, args.success_rate),

@@ -24,7 +24,7 @@ import argparse
 from dataclasses import replace
 from pathlib import Path
 
-from pacs.base.arguments import add_count, name, number, path
+from pacs.base.arguments import add_count, name, number, path, text
 from pacs.base.files import write_atomically, write_json
 from pacs.base.terminal import print
 from pacs.commands.evaluate import add_engines, add_problems, add_sampling, engines_of, sampling_of, status_of
@@ -34,7 +34,7 @@ from pacs.evaluation.settings import AS_IN_TRAINING
 from pacs.evaluation.tasks import parse_tasks
 
 JSON, PAGE = "value_bench.json", "value_bench.md"
-AT_LEAST_0 = number("a whole number of at least 0", lambda value: value >= 0 and value == int(value))
+AT_LEAST_0 = number("a whole number of at least 0", lambda value: value >= 0 and value.is_integer())
 RATE = number("a number from 0 to 1", lambda value: 0 <= value <= 1)
 #: Candidates are compared by two, four and eight.
 MOST_CANDIDATES = 8
@@ -52,7 +52,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--critic", nargs="+", type=name, default=[], metavar="MODEL", help="folders of generative critics")
     about = "folders of critics with a value head, as PPO and VC-PPO train them"
     add("--value-head", nargs="+", type=name, default=[], metavar="MODEL", help=about)
-    add("--values", nargs="+", type=path, default=[], metavar="FILE", help="values of other critics, as JSON lines")
+    about = 'files with values of other critics; a line is as {"task": "math500", "state": "3:0:2", "value": 0.7}'
+    add("--values", nargs="+", type=path, default=[], metavar="FILE", help=about)
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the benchmark, new or to be resumed")
     states = parser.add_argument_group("states (fixed once a folder exists)")
     add = states.add_argument
@@ -88,7 +89,7 @@ def add_asking(group: argparse._ActionsContainer) -> None:
     first, *others = TEMPLATES
     about = f"a file with {{problem}} and {{partial_solution}}, or one of {', '.join(others)} (default: {first})"
     add("--template", default=first, metavar="NAME|FILE", help=about)
-    add("--model-size", required=True, type=name, metavar="SIZE", help="size of the actor for the template, such as 8B")
+    add("--model-size", required=True, type=text, metavar="SIZE", help="size of the actor for the template, such as 8B")
     about = "success rate of the actor, for the template (default: of its responses to the task)"
     add("--success-rate", type=RATE, metavar="SHARE", help=about)
 

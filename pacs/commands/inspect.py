@@ -47,8 +47,8 @@ Pass = dict[str, float]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="poison/step_N.pt in the run's folder")
-    add_count(parser.add_argument, "--rows", 10, "number of rows to list")
-    parser.add_argument("--row", type=int, metavar="I", help="print one row in full instead")
+    add_count(parser.add_argument, "--rows", 10, "most rows in the table")
+    parser.add_argument("--row", type=int, metavar="I", help="print row I in full, from 0 on, and no table")
 
 
 def main(args: argparse.Namespace) -> int:

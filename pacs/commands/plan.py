@@ -16,6 +16,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pacs.base.arguments import number
 from pacs.base.errors import UserError
 from pacs.base.files import write_json
 from pacs.base.terminal import print
@@ -25,18 +26,22 @@ if TYPE_CHECKING:
     from pacs.planning.workload import Workload
 
 
+#: Too many of them, or none, are refused by the run's own limit.
+TOKENS = number("a number of tokens, as 3000", lambda value: True)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm (default: pacs)")
-    parser.add_argument("--gpu", help="h200, h100 or a100 (default: the one in the name of hardware=)")
+    about = "GPU to plan for: h200, h100 or a100 (default: the one in the name of hardware=)"
+    parser.add_argument("--gpu", metavar="NAME", help=about)
     lengths = parser.add_mutually_exclusive_group()
-    lengths.add_argument(
-        "--mean-response-tokens", type=float, metavar="N", help="mean length of a response (default: half of the limit)"
-    )
+    about = "mean length of a response, in tokens (default: half of data.max_response_length)"
+    lengths.add_argument("--mean-response-tokens", type=TOKENS, metavar="N", help=about)
     about = "observed lengths: the folder of an evaluation or a run, a file of either, or a file of numbers"
     lengths.add_argument("--lengths", type=Path, metavar="PATH", help=about)
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan to FILE")
-    parser.add_argument("overrides", nargs="*", metavar="key=value", help="as for `pacs train`")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the plan to FILE, as JSON")
+    parser.add_argument("overrides", nargs="*", metavar="key=value", help="settings of the run, as for `pacs train`")
 
 
 def main(args: argparse.Namespace) -> int:

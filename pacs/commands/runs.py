@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", type=Path, metavar="DIR", help="a run's folder, or one with runs below it"
     )
-    parser.add_argument("--json", action="store_true", help="print a list of JSON objects")
+    parser.add_argument("--json", action="store_true", help="print the runs as a list of JSON objects")
     about = f"list again every SECONDS (default: {WATCH_SECONDS:g}) until no run is running; Ctrl-C ends it"
     parser.add_argument("--watch", nargs="?", type=seconds, const=WATCH_SECONDS, metavar="SECONDS", help=about)
 

@@ -59,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--task", nargs="+", metavar="T", help="evaluated tasks to compare (default: all in common)")
     about = "number of samples of each problem to use (default: all)"
     add("--k", nargs="+", type=positive, metavar="K", help=about)
-    about = "how many of them must be right for the problem to be solved (default: 1)"
+    about = "how many of the K samples must be right for a problem to count as solved (default: 1)"
     add("--right", type=positive, default=1, metavar="N", help=about)
     _add_of_run(parser)
     _add_of_evaluation(parser)

@@ -58,7 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
     add("name", nargs="?", metavar="NAME", help="name of the sweep")
-    add("overrides", nargs="*", metavar="key=value", help="as for `pacs train`")
+    add("overrides", nargs="*", metavar="key=value", help="settings of every run, as for `pacs train`")
     about = "train only these algorithms of the sweep (default: all); the table then has only them"
     add("--algorithms", metavar="A,A,...", help=about)
     add("--dry-run", action="store_true", help="check and list all runs; start nothing")
@@ -66,10 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--results", type=Path, action="append", default=[], metavar="results.json", help=about)
     add("--out", type=Path, metavar="DIR", help=f"folder of the sweep (default: {OUT}/NAME-RECIPE)")
     evaluation = parser.add_argument_group("evaluation of the trained models")
-    evaluation.add_argument("--tasks", metavar="T,T,...", help="as for `pacs evaluate`; none: do not evaluate")
-    for option, metavar in (("--samples", "[TASK=]N"), ("--k", "[TASK=]K,K,...")):
-        evaluation.add_argument(option, action="append", default=[], metavar=metavar, help="as for `pacs evaluate`")
-    evaluation.add_argument("--max-tokens", type=positive, metavar="N", help="as for `pacs evaluate`")
+    about = "tasks of `pacs evaluate`, or none (default: the sweep's, if it runs with its own recipe)"
+    evaluation.add_argument("--tasks", metavar="T,T,...", help=about)
+    for option, metavar, about in (
+        ("--samples", "[TASK=]N", "samples of each problem; repeat for single tasks"),
+        ("--k", "[TASK=]K,K,...", "k of pass@k, as 1,8,64; repeat for single tasks"),
+    ):
+        about += " (default: that of `pacs evaluate`)"
+        evaluation.add_argument(option, action="append", default=[], metavar=metavar, help=about)
+    about = "most tokens of a response (default: that of `pacs evaluate`)"
+    evaluation.add_argument("--max-tokens", type=positive, metavar="N", help=about)
 
 
 def main(args: argparse.Namespace) -> int:

@@ -53,7 +53,8 @@ def check_shards(model: PreTrainedModel, shards: list[dict[str, torch.Tensor]]) 
     for name, value in expected.items():
         if value.shape != found[name].shape:
             shape = tuple(found[name].shape)
-            raise UserError(f"{name} has the shape {shape}, but by config.json it is {tuple(value.shape)}")
+            by_config = f"but by its config.json it is {tuple(value.shape)}: is that of another model?"
+            raise UserError(f"{name} has the shape {shape}, {by_config}")
     for name, other in tied.items():
         for shard in shards:
             if name in shard and not torch.equal(local_part(shard[name]), local_part(shard[other])):

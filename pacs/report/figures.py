@@ -50,7 +50,7 @@ def panels_of(groups: Sequence[Group], panels: Sequence[Panel] = PANELS) -> list
     shown = [panel for panel in (as_scored(panel, groups) for panel in panels) if _has_data(panel, groups)]
     if not shown:
         apart = max(groups, key=lambda group: len(group.runs)).runs
-        why = f"{groups[0].runs[0].path} has none of the metrics of any panel"
+        why = f"{groups[0].runs[0].path} has logged no number that a report draws: give a run that has trained a step"
         if len(apart) > 1:
             why = f"{apart[0].name} and {apart[-1].name} are runs of one experiment without a common step: give --each"
         raise UserError(f"nothing to draw: {why}")

@@ -133,7 +133,9 @@ def _places(run: Run, axis: Axis) -> dict[int, float]:
     trained = [step for step, row in run.steps.items() if STEP_SECONDS in row] or list(run.steps)[-1:]
     if lacking := [step for step in trained if not is_usable(run.steps[step].get(axis.metric, math.nan))]:
         why = "is no number" if axis.metric in run.steps[lacking[0]] else "was not logged yet"
-        raise UserError(f"{run.path}: step {lacking[0]} has no {axis.metric} (it {why}): draw this run over steps")
+        raise UserError(
+            f"{run.path}: step {lacking[0]} has no {axis.metric} (it {why}): draw this run over steps, without --over"
+        )
     sums = accumulate(row.get(axis.metric, 0.0) for row in run.steps.values())
     return dict(zip(run.steps, sums, strict=True))
 

@@ -91,7 +91,7 @@ def read_sweep(name: str) -> Sweep:
         return Sweep(name, first.removeprefix("#").strip() if first.startswith("#") else "", **yaml.safe_load(text))
     except (TypeError, ValueError, AttributeError, yaml.YAMLError) as error:
         raise UserError(
-            f"{file} is no sweep ({one_line(error)}): it has algorithms, recipe, values, tasks and leave_out"
+            f"{file} is no sweep ({one_line(error)}): give it algorithms, recipe, values, tasks and leave_out"
         ) from error
 
 

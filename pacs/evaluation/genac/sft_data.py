@@ -110,7 +110,7 @@ def make(asked: SftRequest, stop: StopRequest) -> Counter[str]:
 def _questions(asked: SftRequest) -> Iterator[Question]:
     """Of all states, in the order of tasks, problems and responses."""
     known = task_names(asked.evaluation)
-    tasks = list(asked.tasks or known)
+    tasks = known if asked.tasks is None else asked.tasks
     if unknown := [task for task in tasks if task not in known]:
         raise UserError(f"--tasks {','.join(unknown)}: {asked.evaluation} has {', '.join(known)}")
     try:
