@@ -17,17 +17,17 @@ for argument in "$@"; do
         exit 0
     fi
     if [[ $argument == -* && ! $argument =~ ^--(seed|out)(=|$) ]]; then # not after minutes of installing
-        echo "error: ${argument%%=*}: there is no such option; --seed and --out are those that there are." >&2
+        echo "error: ${argument%%=*}: there is no such option. The options are --seed and --out." >&2
         exit 2
     fi
     if [[ $argument != -* && $before != --seed && $before != --out ]]; then
-        echo "error: $argument: no option stands before it; --seed and --out are those that there are." >&2
+        echo "error: $argument: write an option before it. The options are --seed and --out." >&2
         exit 2
     fi
     before=$argument
 done
 if [[ $before == --seed || $before == --out ]]; then
-    echo "error: $before: a value is to follow, as in --seed 0." >&2
+    echo "error: $before: give it a value, as in --seed 0 or --out outputs/quickstart." >&2
     exit 2
 fi
 pacs_environment

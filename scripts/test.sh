@@ -23,7 +23,7 @@ while (($#)); do
             ;;
         -m)
             if [[ -z ${2:-} ]]; then
-                echo "error: -m is to be followed by a marker expression, as in -m 'not slow'." >&2
+                echo "error: -m: give it a marker expression, as in -m 'not slow'." >&2
                 exit 2
             fi
             # Another -m would take the place of this one, with the tests that need a GPU.

@@ -47,7 +47,7 @@ pacs_setup() {
     local kind=$1
     shift
     if [[ $# -gt 0 && $* != --no-doctor ]]; then
-        [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option; the only one is --no-doctor." >&2
+        [[ $* == -h || $* == --help ]] || echo "error: $*: there is no such option. The only one is --no-doctor." >&2
         pacs_usage
         [[ $* == -h || $* == --help ]] && exit 0
         exit 2

@@ -19,11 +19,11 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/../lib/env.sh"
 
 if [[ -z ${SLURM_PROCID:-} || -z ${SLURM_NTASKS:-} ]]; then
-    echo "error: this is started by srun, a task on each node: srun --nodes=N --ntasks-per-node=1 bash $0 ..." >&2
+    echo "error: start this by srun, with one task on each node: srun --nodes=N --ntasks-per-node=1 bash $0 ..." >&2
     exit 2
 fi
 if [[ ${SLURM_NNODES:-$SLURM_NTASKS} != "$SLURM_NTASKS" ]]; then
-    echo "error: $SLURM_NTASKS tasks on $SLURM_NNODES nodes: one on each is needed (srun --ntasks-per-node=1)." >&2
+    echo "error: there are $SLURM_NTASKS tasks on $SLURM_NNODES nodes: start one on each (srun --ntasks-per-node=1)." >&2
     exit 2
 fi
 # For a GPU of gres.conf without Flags= Slurm sets one for each maker beside CUDA_VISIBLE_DEVICES; verl's worker refuses that.
