@@ -49,7 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--instruction", metavar="TEXT", help='text at the end of every prompt; "" for none (default: the verifier\'s)')
     add("--system", metavar="TEXT", help='system message of every prompt; "" for none (default: the source\'s, if any)')
     add("--model", metavar="M", help="model whose tokenizer and chat template measure the prompts (default: none)")
-    add("--max-prompt-length", type=positive, metavar="N", help=f"in tokens of --model (default: {MAX_PROMPT_LENGTH})")
+    about = f"longest prompt that is kept, in tokens of --model (default: {MAX_PROMPT_LENGTH})"
+    add("--max-prompt-length", type=positive, metavar="N", help=about)
     add("--no-thinking", action="store_true", help="measure with the chat template's enable_thinking=false")
     about = "prepared evaluation sets whose problems a training set must not have (default: those beside --out)"
     add("--evaluation", nargs="+", type=Path, default=[], metavar="DIR", help=about)

@@ -1,4 +1,9 @@
-"""Print prompts as the model gets them, and their gold answers."""
+"""Print prompts as the model gets them, and their gold answers.
+
+examples:
+  pacs data show data/math500 -n 5
+  pacs data show data/deepscaler/train.parquet --model Qwen/Qwen3-8B --no-thinking
+"""
 
 import argparse
 from itertools import islice
@@ -11,7 +16,7 @@ from pacs.base.terminal import print
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("path", type=Path, metavar="FILE", help="a parquet file in verl's schema, or its folder")
-    parser.add_argument("-n", type=positive, default=3, metavar="N", help="print the first N (default: 3)")
+    parser.add_argument("-n", type=positive, default=3, metavar="N", help="print the first N prompts (default: 3)")
     parser.add_argument(
         "--model", metavar="M", help="model whose chat template renders them (default: the bare messages)"
     )

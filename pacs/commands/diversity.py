@@ -49,7 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two folders of `pacs evaluate`"
     )
-    parser.add_argument("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    parser.add_argument(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder to write to; files of an earlier call are replaced",
+    )
     parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
     about = "responses between which distances are taken (default: %(default)s)"
     parser.add_argument("--responses", choices=("correct", "all"), default="correct", help=about)

@@ -25,7 +25,7 @@ from pacs.doctor.kernels import unusable_flash_attention
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--config-name", metavar="NAME", help="the algorithm of the run to check, as for `pacs train`")
+    parser.add_argument("--config-name", metavar="NAME", help="the algorithm of the run to check, as grpo")
     parser.add_argument("--no-speed", action="store_true", help="skip the ten-second matrix product and sum")
     parser.add_argument(
         "--no-probe", action="store_true", help="do not load the run's policy to check its log-probabilities"

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("model", metavar="MODEL", help="a Hub name, or the folder of a model, a checkpoint or a run (its newest)")
     add_tasks(add, required=True)
     add("--out", required=True, type=Path, metavar="DIR", help="folder of the evaluation, new or to be resumed")
-    about = f"k of pass@k; repeat for single tasks (default: those of {ks} up to the samples)"
+    about = f"k of pass@k, as 1,8,64; repeat for single tasks (default: those of {ks} up to the samples)"
     add("--k", action="append", default=[], metavar="[TASK=]K,K,...", help=about)
     add_sampling(parser.add_argument_group("sampling and grading (fixed once a folder exists)"))
     add_engines(parser.add_argument_group("engines (may differ between starts)"))

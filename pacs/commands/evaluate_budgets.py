@@ -26,10 +26,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
     add("folders", nargs="+", type=Path, metavar="FOLDER", help="folder of an evaluation")
-    add("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    add(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder to write to; files of an earlier call are replaced",
+    )
     about = "most tokens of a response (default: the evaluations' --max-tokens, halved up to four times)"
     add("--budgets", nargs="+", type=positive, metavar="N", help=about)
-    add("--tokenizer", type=Path, metavar="DIR", help="a model's folder, if an evaluation's own is gone")
+    about = "folder of the model whose tokenizer cuts the samples (default: the evaluation's own model)"
+    add("--tokenizer", type=Path, metavar="DIR", help=about)
 
 
 def main(args: argparse.Namespace) -> int:

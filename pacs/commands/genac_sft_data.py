@@ -61,7 +61,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = states.add_argument
     add_count(add, "--states", STATES, STATES_ARE)
     add("--seed", type=whole_seed, default=0, metavar="N", help="seed of the drawn states (default: 0)")
-    add("--tokenizer", type=Path, metavar="DIR", help="the actor's folder, if the evaluation's own is gone")
+    about = "folder of the actor, whose tokenizer cuts its responses (default: the evaluation's own model)"
+    add("--tokenizer", type=Path, metavar="DIR", help=about)
     add_cuts(states)
 
 

@@ -32,7 +32,7 @@ TOKENS = number("a number of tokens, as 3000", lambda value: True)
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
-    parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm (default: pacs)")
+    parser.add_argument("--config-name", default="pacs", metavar="NAME", help="the algorithm, as grpo (default: pacs)")
     about = "GPU to plan for: h200, h100 or a100 (default: the one in the name of hardware=)"
     parser.add_argument("--gpu", metavar="NAME", help=about)
     lengths = parser.add_mutually_exclusive_group()

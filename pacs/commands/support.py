@@ -55,7 +55,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("base", type=Path, metavar="RUN|BASE", help="a run's folder, or the evaluation of the base model")
     add("model", nargs="?", type=Path, metavar="MODEL", help="with BASE: evaluation of the trained model")
-    add("--out", required=True, type=Path, metavar="DIR", help="folder to write to")
+    add(
+        "--out",
+        required=True,
+        type=Path,
+        metavar="DIR",
+        help="folder to write to; files of an earlier call are replaced",
+    )
     add("--task", nargs="+", metavar="T", help="evaluated tasks to compare (default: all in common)")
     about = "number of samples of each problem to use (default: all)"
     add("--k", nargs="+", type=positive, metavar="K", help=about)
