@@ -119,6 +119,10 @@ FOLLOWS = [
     ("pacs evaluate budgets outputs/", {"outputs/evaluated", "outputs/pacs/"}),
     ("pacs support outputs/pacs/one --evaluations outputs/", {"outputs/evaluated/", "outputs/pacs/"}),
     ("pacs data stats --n", {"--no-thinking"}),
+    ("pacs data stats data/", {"data/mine"}),
+    ("pacs data show data/mine/", {"data/mine/test.parquet"}),
+    ("pacs data prepare x --model m", {"model"}),
+    ("pacs genac value-bench model --value-head m", {"model"}),
     ("pacs data show --n", {"--no-thinking"}),
 ]  # fmt: skip
 #: One line in so many is tried without `--all`; a real bash completes fifteen more.

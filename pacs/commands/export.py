@@ -12,6 +12,7 @@ import argparse
 import shlex
 from pathlib import Path
 
+from pacs.base.errors import UserError
 from pacs.base.files import check_folder, folder_bytes
 from pacs.base.terminal import print
 from pacs.checkpoints.source import find_source
@@ -33,6 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Export and say what was written."""
+    if args.part == "critic" and args.evaluation:
+        raise UserError("--evaluation is of a policy: leave it out with --part critic")
     if not args.out.exists():  # else it is refused in other words
         check_folder(args.out)
     source = find_source(args.checkpoint, args.part)

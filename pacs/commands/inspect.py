@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pacs.base.arguments import add_count
+from pacs.base.arguments import add_count, number
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, format_cell, format_table
 from pacs.base.terminal import columns, print
@@ -47,8 +47,10 @@ Pass = dict[str, float]
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     parser.add_argument("file", type=Path, metavar="FILE", help="poison/step_N.pt in the run's folder")
-    add_count(parser.add_argument, "--rows", 10, "most rows in the table")
-    parser.add_argument("--row", type=int, metavar="I", help="print row I in full, from 0 on, and no table")
+    add = parser.add_mutually_exclusive_group().add_argument
+    add_count(add, "--rows", 10, "most rows in the table")
+    row = number("a row's number, from 0 on", float.is_integer)
+    add("--row", type=row, metavar="I", help="print row I in full, from 0 on, and no table")
 
 
 def main(args: argparse.Namespace) -> int:
@@ -57,12 +59,13 @@ def main(args: argparse.Namespace) -> int:
 
     evidence = read_evidence(args.file)
     count = len(evidence.prompts)
-    if args.row is None:
+    row = None if args.row is None else int(args.row)
+    if row is None:
         print(f"{summary(evidence)}\n\n{worst_rows(evidence, args.rows)}")
-    elif 0 <= args.row < count:
-        print(whole_row(evidence, args.row))
+    elif 0 <= row < count:
+        print(whole_row(evidence, row))
     else:
-        raise UserError(f"--row {args.row}: {args.file} has the rows 0 to {count - 1}")
+        raise UserError(f"--row {row}: {args.file} has the rows 0 to {count - 1}")
     return 0
 
 

@@ -178,6 +178,7 @@ STEP = "global_step_"
 is_evaluation = _has_file("pacs.evaluation.settings:FILE")
 _EVALUATION = _folders(is_evaluation)
 _MODEL = _folders(lambda folder: is_trained(folder) or (folder / "config.json").is_file())
+_DATA = {"path": _folders(lambda folder: any(folder.glob("*.parquet")), files=".parquet"), "model": _MODEL}
 _ALGORITHM = {"config_name": _one_of(algorithms)}
 _GRADING = {"reward_kwargs": _one_of(reward_settings)}
 _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _one_of(before_number)}
@@ -185,7 +186,13 @@ _EVALUATING = {"tasks": offered_tasks, "samples": _one_of(before_number), "k": _
 #: Command -> argument -> what is offered for it. An argument that is not here has its `choices`, else files.
 OFFERED: dict[str, dict[str, Offer]] = {
     "train": _ALGORITHM,
-    "data prepare": {"source": offered_sources, "evaluation": _folders(_has_file("pacs.evaluation.tasks:FILE"))},
+    "data prepare": {
+        "source": offered_sources,
+        "evaluation": _folders(_has_file("pacs.evaluation.tasks:FILE")),
+        "model": _MODEL,
+    },
+    "data stats": _DATA,
+    "data show": _DATA,
     "data baseline": {"model": _MODEL, "data": _folders(lambda _: False, files=".parquet")},
     "data rate": {"model": _MODEL, "data": _folders(lambda _: False, files=".parquet"), **_GRADING},
     "plan": {**_ALGORITHM, "gpu": _one_of(_names("pacs.planning.devices:GPUS"))},
@@ -211,6 +218,7 @@ OFFERED: dict[str, dict[str, Offer]] = {
     "genac value-bench": {
         "actor": _MODEL,
         "critic": _MODEL,
+        "value_head": _MODEL,
         "tasks": offered_tasks,
         "values": _folders(lambda _: False, files=".jsonl"),
         "template": offered_templates,

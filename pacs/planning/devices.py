@@ -54,6 +54,8 @@ def find_device(kind: str, hardware: str | None, gpu: str | None, ranks_here: in
         UserError: it is not known which.
     """
     if kind == "cpu":
+        if gpu is not None:
+            raise UserError(f"--gpu {gpu}: the run is on the CPU (trainer.device=cpu): leave it out")
         return Device("CPU", psutil.virtual_memory().total / ranks_here, 0, 0, 0, 0)
     if gpu is not None and gpu not in GPUS:
         raise UserError(f"--gpu {gpu}: there are {', '.join(GPUS)}")
