@@ -228,7 +228,7 @@ def test_it_ends_with_the_command_that_tries_it(tmp_path: Path) -> None:
     request = {"objects": [[f"{KEY}.path", str(file), "compute_score"]], "function": f"{KEY}.path"}
     script = f"from pacs.integration.checks.user_code import _answer\n_answer({json.dumps(request)!r}, 300.0)\n"
     asker = subprocess.Popen([sys.executable, "-c", script])
-    deadline = time.monotonic() + 300
+    deadline = time.monotonic() + 500
     while not (pid.exists() and pid.read_text()):
         assert time.monotonic() < deadline
         assert asker.poll() is None
