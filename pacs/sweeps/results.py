@@ -37,6 +37,11 @@ OF_A_RUN: Final = {
     "evaluation": dict,
     "curves": dict,
 } | dict.fromkeys(("cause", "evaluation_problem", "started", "host", "git_commit", "python"), _TEXT_OR_NULL)
+_NUMBER: Final = (int, float)
+_NUMBER_OR_NULL: Final = (int, float, type(None))
+#: What a measure of a setting has, and one of a run.
+OF_A_RUNS_MEASURE: Final = {"mean": _NUMBER, "low": _NUMBER_OR_NULL, "high": _NUMBER_OR_NULL}
+OF_A_MEASURE: Final = OF_A_RUNS_MEASURE | {"n": int, "interval": _TEXT_OR_NULL}
 #: What a run has of some versions alone.
 LATER: Final = {"inputs": dict}
 
@@ -51,7 +56,7 @@ def read(file: Path) -> dict[str, Any]:
         results: dict[str, Any] = json.loads(file.read_bytes(), object_pairs_hook=_with_new_names)
     except OSError as error:
         raise UserError(f"{file} cannot be read: {error.strerror}") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UserError(f"{file} is not JSON ({error}): give the results.json of a sweep") from error
     if not _has(results, NEEDED) or results.get("format") != FORMAT or not _is_whole(results):
         raise UserError(f"{file} has no results of a sweep: give the results.json that `pacs sweep` wrote")
@@ -67,9 +72,24 @@ def _with_new_names(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _is_whole(results: Mapping[str, Any]) -> bool:
-    return all(_has(setting, OF_A_SETTING) for setting in results["settings"]) and all(
-        _has(run, OF_A_RUN | {key: kind for key, kind in LATER.items() if key in run}) for run in results["runs"]
+    return all(map(_is_setting, results["settings"])) and all(map(_is_run, results["runs"]))
+
+
+def _is_setting(setting: Any) -> bool:
+    return _has(setting, OF_A_SETTING) and all(_has(each, OF_A_MEASURE) for each in setting["measures"].values())
+
+
+def _is_run(run: Any) -> bool:
+    return (
+        isinstance(run, dict)
+        and _has(run, OF_A_RUN | {key: kind for key, kind in LATER.items() if key in run})
+        and all(_has(measure, OF_A_RUNS_MEASURE) for measure in run["measures"].values())
+        and all(isinstance(curve, list) and all(map(_is_point, curve)) for curve in run["curves"].values())
     )
+
+
+def _is_point(point: Any) -> bool:
+    return isinstance(point, list) and len(point) == 2 and all(isinstance(each, _NUMBER) for each in point)
 
 
 def _has(value: Any, needed: Mapping[str, Any]) -> bool:

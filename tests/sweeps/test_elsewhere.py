@@ -313,3 +313,10 @@ def test_the_command_takes_them(inputs: list[str], tmp_path: Path, capsys: pytes
     printed = capsys.readouterr().out
     assert "1 of 2: beta=1, seed=0: new, 20 steps" in printed
     assert "2 of 2: beta=10, seed=0: finished elsewhere, 20 steps" in printed
+    curve, measure = {"critic/score/mean": [[1, "many"]]}, {"training, last step": {"mean": "many"}}
+    for run, setting in (({"curves": curve}, {}), ({"measures": measure}, {}), ({}, {"measures": measure})):
+        broken = {"runs": [results["runs"][0] | run], "settings": [results["settings"][0] | setting]}
+        (tmp_path / "results.json").write_text(json.dumps({**results, **broken}))
+        assert cli.main(["report", str(tmp_path / "results.json"), "--out", str(tmp_path / "out")]) == 2
+    (tmp_path / "results.json").write_text("[" * 100_000)
+    assert cli.main(["report", str(tmp_path / "results.json"), "--out", str(tmp_path / "out")]) == 2
