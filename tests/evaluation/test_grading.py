@@ -110,7 +110,7 @@ def test_settings_go_through_a_command_as_they_are(opens: str) -> None:
     settings = {
         "reference_probability": {"opens": opens},
         "math": {"timeout_seconds": 1e-05, "accept_unevaluated": True},
-        "code": {"workers": 2},
+        "code": {"memory_mib": 512},
     }
     words = words_of(settings)
     assert words[::2] == ["--reward-kwargs"] * 4
