@@ -17,6 +17,7 @@ from tqdm import tqdm
 
 from pacs.base.errors import UserError, one_line
 from pacs.diversity.cache import Cache, Embedding
+from pacs.diversity.measures import encodable
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -73,6 +74,7 @@ class Embedder:
             UserError: the device's memory is too small for a batch, an embedding is zero or not finite, or the
                 cache cannot be used.
         """
+        texts = [*map(encodable, texts)]
         known: dict[str, Embedding] = {}
         missing = []
         for text in dict.fromkeys(texts):

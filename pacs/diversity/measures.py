@@ -128,8 +128,13 @@ def find_tokenizer(folders: Sequence[Path]) -> tuple[str, Tokenize]:
 
 
 def _ids(tokenizer: Any, texts: list[str]) -> list[list[int]]:
-    ids: list[list[int]] = tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+    ids: list[list[int]] = tokenizer([*map(encodable, texts)], add_special_tokens=False, verbose=False)["input_ids"]
     return ids
+
+
+def encodable(text: str) -> str:
+    """A text as UTF-8 can hold it: half a surrogate pair, which the JSON of others may have, as JSON names it."""
+    return text.encode(errors="backslashreplace").decode()
 
 
 COSINE = "cosine_distance"

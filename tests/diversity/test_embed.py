@@ -42,6 +42,11 @@ def test_vectors_are_the_models_and_come_from_the_cache_the_second_time(cache: C
     assert (again[1:] == vectors[1:]).all()
 
 
+def test_half_a_surrogate_pair_is_embedded_by_its_name(cache: Cache) -> None:
+    vectors, _ = Embedder(MINILM, batch_size=2).embed(cache, ["half \ud83d", "half \\ud83d"])
+    assert (vectors[0] == vectors[1]).all()
+
+
 def test_long_texts_are_cut_and_counted(cache: Cache) -> None:
     long, short = "ten " * 300, "ten " * 100
     embedder = Embedder(MINILM, batch_size=8)

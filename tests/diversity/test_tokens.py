@@ -6,7 +6,8 @@ import random
 import pytest
 from scipy.stats import entropy
 
-from pacs.diversity.measures import HIGHEST_N, answer_entropy, distinct_n, token_entropy, words
+from pacs.diversity.measures import HIGHEST_N, _ids, answer_entropy, distinct_n, token_entropy, words
+from recipes.arithmetic.tokenizer import build_tokenizer
 from tests.diversity.folders import Response, make_task
 
 
@@ -34,6 +35,11 @@ def test_distinct_n_of_responses_that_are_the_same() -> None:
 
 def test_words() -> None:
     assert words(r"So x = \frac{1}{2}.") == ["So", "x", "=", "\\", "frac", "{", "1", "}", "{", "2", "}", "."]
+
+
+def test_half_a_surrogate_pair_has_the_tokens_of_its_name() -> None:
+    tokenizer = build_tokenizer(64)
+    assert _ids(tokenizer, ["1+\ud83d"]) == _ids(tokenizer, ["1+\\ud83d"])
 
 
 def test_answer_entropy_is_that_of_the_shares() -> None:
