@@ -105,12 +105,17 @@ def asked(options: argparse.Namespace, out: Path) -> Any:
 
 
 def hold_engine(names: tuple[str, ...]) -> None:
-    """Keep the processes of these names, of this one and those below it, on one core, and the others off it."""
+    """Keep the processes of these names, of this one and those below it, on one core, and the others off it.
+
+    On a machine with one core, all stay on it.
+    """
+    first, *others = sorted(os.sched_getaffinity(0))
+    if not others:
+        return
     from vllm.platforms import current_platform
 
     if not current_platform.is_cpu():
         return
-    first, *others = sorted(os.sched_getaffinity(0))
     for process in [psutil.Process(), *psutil.Process().children(recursive=True)]:
         cores = {first} if any(name in " ".join(process.cmdline()) for name in names) else set(others)
         for thread in process.threads():

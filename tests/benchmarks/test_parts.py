@@ -45,6 +45,15 @@ def test_help_shows_the_command(script: str) -> None:
     assert f"python benchmarks/{script}" in run(script, "--help")
 
 
+def test_on_a_machine_with_one_core_all_processes_of_an_evaluation_share_it() -> None:
+    """A process whose command line, since it reads its program, names no engine."""
+    hold = "import os; os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1]); before = os.sched_getaffinity(0)"
+    hold += "; from benchmarks.evaluate import hold_engine; hold_engine(('VLLM::',))"
+    hold += "; assert os.sched_getaffinity(0) == before; print(len(before))"
+    done = subprocess.run([sys.executable], input=hold, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert done.stdout == "1\n"
+
+
 def test_the_loss_benchmark_prints_both_tables() -> None:
     printed = run("loss.py", "--rows", "64", "--tokens", "16", "--repeats", "2")
     for name in ("score_responses, rloo", "batch_constants", "sequence_log_ratios"):
