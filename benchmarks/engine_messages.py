@@ -14,9 +14,12 @@ import statistics
 import sys
 import time
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import zmq
 
 from benchmarks.table import format_table
 from pacs.base.arguments import positive
@@ -25,6 +28,8 @@ from pacs.integration.patches.cpu_patches import (
     waiting_for_the_engine_s_messages_leaves_the_cores_to_others,
 )
 
+#: A reader that has taken no message for so long takes none any more.
+LONGEST_SECONDS = 60.0
 WAYS = {"without a pause": False, f"a pause of {1e3 * SECONDS_BETWEEN_LOOKS:g} ms": True}
 
 
@@ -55,13 +60,25 @@ def measure(pause: bool, messages: int, apart: float) -> tuple[float, float]:
     others.close()  # so that a reader that dies is noticed
     queue = MessageQueue(n_reader=1, n_local_reader=1)
     receiver.send(queue.export_handle())
+    poller = zmq.Poller()
+    poller.register(queue.local_socket, zmq.POLLIN)
+    poller.register(reader.sentinel, zmq.POLLIN)
+    poller.poll()  # until the reader is there, or dead
+    check_reads(reader)
     queue.wait_until_ready()
     for _ in range(messages):
         time.sleep(apart)
-        queue.enqueue(time.monotonic())
+        check_reads(reader)
+        queue.enqueue(time.monotonic(), timeout=LONGEST_SECONDS)
     found: tuple[float, float] = receiver.recv()
     reader.join()
     return found
+
+
+def check_reads(reader: BaseProcess) -> None:
+    """End this program if its reader has ended, which it does not before the last message."""
+    if not reader.is_alive():
+        sys.exit(f"the process that reads messages died with exit status {reader.exitcode}")
 
 
 def main() -> None:
