@@ -1,9 +1,9 @@
 """Ray's CPUs on this machine, which are slots for actors: verl waits for ever for those that are not there."""
 
-import os
 from collections.abc import Iterator
 
 from omegaconf import DictConfig
+from ray._private.utils import get_num_cpus
 
 from pacs.integration.checks.wording import spelled
 from pacs.verl_keys.config import actor_slots, ranks_per_node
@@ -25,8 +25,9 @@ def slot_problems(config: DictConfig) -> Iterator[str]:
 
 def machine_slot_problems(config: DictConfig) -> Iterator[str]:
     """Whether this machine has fewer, where no number is set: Ray then counts its cores, or those of its container."""
-    if actor_slots(config) is None and (cores := os.cpu_count() or 1) < _needed(config):
-        yield f"this machine has {cores} cores, which Ray takes for its CPUs, and that {_too_few(config)}."
+    if actor_slots(config) is None and (cores := get_num_cpus(override_docker_cpu_warning=True)) < _needed(config):
+        here = f"this machine, or its container, has {cores} cores"
+        yield f"{here}, which Ray takes for its CPUs, and that {_too_few(config)}."
 
 
 def _needed(config: DictConfig) -> int:
