@@ -3,7 +3,8 @@
     checkpoints/
       global_step_20/        verl's name and content (actor/, critic/, data.pt) and ours (reference.json, trainer.pt,
                              metrics.json, config.yaml), and the marker, complete.json, which is written last
-      references/step_0-1f3a/  weights of a reference, stored once a reset; checkpoints name it
+      references/step_0-1f3a/  weights of a reference, stored once a reset; checkpoints name it. It is written as
+                             .step_0-1f3a beside its place, since references/ may be a link to another disk
       latest_checkpointed_iteration.txt   verl's pointer, for verl's own tools
       .saving/               what is being written; renamed into its place once it is complete
 
@@ -58,16 +59,21 @@ def step_folder(checkpoints: Path, step: int) -> Path:
     return checkpoints / f"global_step_{step}"
 
 
+def reference_aside(checkpoints: Path, name: str) -> Path:
+    """Where the weights of a reference are written: on the disk of their place."""
+    return checkpoints / REFERENCES / f".{name}"
+
+
 def publish(aside: Path, folder: Path, reference: str | None = None) -> None:
     """Rename a sealed folder into its place; one that is there already (of a run that went on from before it) goes.
 
     Args:
         aside: the folder, below `.saving/`.
         folder: its place.
-        reference: that the checkpoint names; if it lies beside `aside`, it is put in its place first.
+        reference: that the checkpoint names; if it is `reference_aside` yet, it is put in its place first.
     """
-    if reference is not None and (aside.parent / reference).is_dir():
-        publish(aside.parent / reference, folder.parent / REFERENCES / reference)
+    if reference is not None and (written := reference_aside(folder.parent, reference)).is_dir():
+        written.rename(written.with_name(reference))
     folder.parent.mkdir(parents=True, exist_ok=True)
     replaced = _set_aside(folder, aside.parent) if os.path.lexists(folder) else None
     aside.rename(folder)
@@ -175,7 +181,8 @@ def prune(checkpoints: Path, *, keep: int | None) -> list[Path]:
 
 def clear_unfinished(checkpoints: Path) -> None:
     """Remove what a save (or a delete) that was cut off has left."""
-    shutil.rmtree(checkpoints / SAVING, ignore_errors=True)
+    for unfinished in (checkpoints / SAVING, *(checkpoints / REFERENCES).glob(".*")):
+        shutil.rmtree(unfinished, ignore_errors=True)
 
 
 def _step_folders(checkpoints: Path) -> list[Path]:

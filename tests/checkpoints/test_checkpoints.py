@@ -20,6 +20,7 @@ from pacs.checkpoints.folder import (
     prune,
     publish,
     read_checkpoint,
+    reference_aside,
     seal,
     step_folder,
 )
@@ -38,12 +39,11 @@ def save(checkpoints: Path, step: int, *, reference: str | None = None, content:
 
 
 def save_reference(checkpoints: Path, name: str) -> Path:
-    aside = checkpoints / SAVING / name
+    aside = reference_aside(checkpoints, name)
     aside.mkdir(parents=True)
     (aside / "rank_0.pt").write_text("the reference")
     seal(aside, step=0, ranks=4)
-    publish(aside, checkpoints / REFERENCES / name)
-    return checkpoints / REFERENCES / name
+    return aside.rename(checkpoints / REFERENCES / name)
 
 
 def names(folder: Path) -> set[str]:
@@ -222,7 +222,7 @@ SAVER = """
 import sys
 from pathlib import Path
 from pacs.checkpoints.folder import *
-from pacs.checkpoints.folder import SAVING, REFERENCES
+from pacs.checkpoints.folder import SAVING
 
 folder = Path(sys.argv[1])
 checkpoint, _ = newest_checkpoint(folder)
@@ -233,17 +233,16 @@ while True:
     clear_unfinished(folder)
     if reference is None or step % 5 == 0:
         reference = f"step_{step}-{sys.argv[2]}"
-        aside = folder / SAVING / reference
+        aside = reference_aside(folder, reference)
         aside.mkdir(parents=True)
         (aside / "rank_0.pt").write_text(reference * 100)
         seal(aside, step=step, ranks=1)
-        publish(aside, folder / REFERENCES / reference)
     aside = folder / SAVING / f"global_step_{step}"
     for rank in range(4):
         (aside / str(rank)).mkdir(parents=True)
         (aside / str(rank) / "model.pt").write_text(f"{step} {reference} " * 1000)
     seal(aside, step=step, ranks=4, reference=reference)
-    publish(aside, step_folder(folder, step))
+    publish(aside, step_folder(folder, step), reference)
     prune(folder, keep=2)
     print(step, flush=True)
 """

@@ -76,7 +76,7 @@ class ReferenceCheckpoints:
         if self.stored is None:
             step = schedule.events[-1].step if schedule.events else 0
             name = f"step_{step}-{uuid4().hex[:8]}"
-            aside = self.folder / checkpoints.SAVING / name
+            aside = checkpoints.reference_aside(self.folder, name)
             aside.mkdir(parents=True)
             workers.save_reference(str(aside))
             seal_checked(aside, workers, step=step)  # and published with the checkpoint

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,7 @@ from pacs.integration.trainer.update import log, reset
 from pacs.integration.worker.adapters import AdapterWorker
 from pacs.integration.worker.method_worker import MethodWorker
 from pacs.integration.worker.teacher import TeachingWorker
+from pacs.runs.disk_space import SHARED_MEMORY
 from pacs.runs.processes import TOKEN
 from pacs.runs.state import write_state
 from tests.metrics.page import find
@@ -232,7 +234,17 @@ def test_a_save_that_is_cut_off_leaves_no_reference(tmp_path: Path) -> None:
     aside.mkdir(parents=True)
     assert run.references.save(aside, run.schedule, run.workers) is not None
     checkpoints.clear_unfinished(tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert list(tmp_path.rglob("*")) == [tmp_path / checkpoints.REFERENCES]
+
+
+def test_references_may_be_a_link_to_another_disk(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY) as disk:
+        if Path(disk).stat().st_dev == tmp_path.stat().st_dev:
+            pytest.skip("it needs two file systems")
+        (tmp_path / checkpoints.REFERENCES).symlink_to(disk)
+        saved = [SavedRun(tmp_path, reset_every=9).step(step).reference for step in (1, 2)]
+        assert {path.name for path in Path(disk).iterdir()} == {path.name for path in saved if path is not None}
+        assert len(list(Path(disk).iterdir())) == 2
 
 
 def test_rows_of_a_jagged_tensor_are_summed() -> None:
