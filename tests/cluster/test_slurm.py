@@ -81,12 +81,12 @@ class Job:
         return "".join(file.read_text() for file in files if file.exists())
 
     def trains(self, restarts: int, beyond: int) -> None:
-        """Wait until this start of the job waits for rollouts, and has trained beyond this step."""
+        """Wait until this start of the job has trained beyond this step."""
 
         def training() -> bool:
             assert self["JobState"] in ("PENDING", "RUNNING", "COMPLETING"), self.printed()[-8000:]
             progress, state = read_progress(self.run.folder), self["JobState"]
-            ours = progress is not None and progress.phase == "rollouts" and progress.step > beyond
+            ours = progress is not None and progress.step > beyond
             return ours and (state, self["Restarts"]) == ("RUNNING", str(restarts))
 
         self.wait_for(training, START_SECONDS)

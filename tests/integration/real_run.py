@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from torch.distributed.tensor import DTensor
 
+from pacs.base.files import read_lines
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import newest_checkpoint
 from pacs.runs.disk_space import SHARED_MEMORY
@@ -145,14 +146,23 @@ class RealRun:
 
     def dies_and_goes_on(
         self, *, after_step: int, process: str = "ray::TaskRunnerV1", cause: str = "the trainer died"
-    ) -> None:
-        """Kill a process while the rollouts of the step after `after_step` are sampled; then train to the end."""
+    ) -> int:
+        """Kill a process as the rollouts of the step after `after_step` begin; then train to the end.
+
+        Returns:
+            The step that the run went on from: `after_step`, or a later one on a machine that is quick.
+        """
         start = self.start()
-        start.wait_for(lambda: start.training(after_step=after_step))
+        start.wait_for(start.trains)
         # verl forks a judge's router from the trainer, under the trainer's name.
-        min(start.titled(process), key=lambda each: each.create_time()).kill()
+        victim = min(start.titled(process), key=lambda each: each.create_time())
+        start.wait_for(lambda: start.has_trained(after_step), at_once=True)
+        victim.kill()
         failed(start, cause)
         self.train()
+        resumed = self.starts[-1].state.resumed_from
+        assert resumed is not None
+        return resumed
 
     def policy(self, step: int, part: str = "actor") -> dict[str, torch.Tensor]:
         """The weights in a checkpoint; needs a process group, since FSDP's state dicts hold DTensors."""
@@ -259,12 +269,16 @@ class Start:
         folder = self.state.temporary
         self.temporary = sorted(file.name for file in Path(folder).iterdir()) if folder else []
 
-    def training(self, after_step: int | None = None) -> bool:
-        """Whether the trainer waits for rollouts: of this start's first step, or of the one after `after_step`."""
+    def trains(self) -> bool:
+        """Whether this start's first step has begun, or is over: a phase may pass unseen."""
         state, progress = read_state(self.run.folder), read_progress(self.run.folder)
         own = state is not None and state.pid == self.process.pid  # not of the start before
-        waits = own and progress is not None and progress.phase == "rollouts"
-        return waits and (after_step is None or progress.step == after_step)
+        return own and progress is not None and progress.phase != "start"
+
+    def has_trained(self, step: int) -> bool:
+        """Whether this start trains and has logged `step`, or a later one; then the next one's rollouts begin."""
+        logged = read_lines(self.run.folder / "metrics.jsonl", dict, "")
+        return self.trains() and any(line["step"] >= step for line in logged)
 
     def driver(self) -> psutil.Process:
         """The launcher's one child."""

@@ -86,13 +86,7 @@ def test_ppo_goes_on_with_its_critic(task: Path, tmp_path: Path) -> None:
     alone = RealRun(task, tmp_path / "alone", *overrides, algorithm="ppo")
     alone.train()
     broken = RealRun(task, tmp_path / "broken", *overrides, algorithm="ppo")
-    start = broken.start()
-    start.wait_for(lambda: start.training(after_step=1))
-    start.find("ray::TaskRunnerV1").kill()
-    assert start.ends() == 1
-    again = broken.start()
-    assert again.process.wait(START_SECONDS) == 0, again.printed[-6000:]
-    assert again.state.resumed_from in range(1, LAST)
+    broken.dies_and_goes_on(after_step=1)
     for part in ("actor", "critic"):
         assert equal(alone.policy(LAST, part), broken.policy(LAST, part))
     for name in ("critic/vf_loss", "critic/grad_norm", "actor/grad_norm", "critic/score/mean"):

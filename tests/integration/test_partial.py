@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pacs.checkpoints.folder import newest_checkpoint
-from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal, failed
+from tests.integration.real_run import REPEATABLE, REPEATABLE_BASELINE, RealRun, equal
 from tests.metrics.page import find
 
 pytestmark = [pytest.mark.long, pytest.mark.slow, pytest.mark.usefixtures("process_group"), pytest.mark.timeout(1500)]
@@ -113,16 +112,8 @@ def test_a_last_step_is_a_synchronous_one(task: Path, tmp_path: Path) -> None:
 
 
 def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
-    start = broken.start()
-    # A step may wait for no response at all.
-    start.wait_for(lambda: any(start.training(after_step=step) for step in range(2, STEPS - 1)))
-    start.find("ray::GoingOnSeeds").kill()
-    failed(start, "agent-loop worker 0 died")
-    checkpoint, _ = newest_checkpoint(broken.checkpoints)
-    assert checkpoint is not None
-    assert checkpoint.step < STEPS
-    broken.train()
-    check_that_each_prompt_is_trained_once(broken, resumed_after=checkpoint.step)
+    resumed = broken.dies_and_goes_on(after_step=2, process="ray::GoingOnSeeds", cause="agent-loop worker 0 died")
+    check_that_each_prompt_is_trained_once(broken, resumed_after=resumed)
     assert all(line["training/off_policy/trajectory_staleness_worst/max"] <= 1 for line in broken.training_steps())
 
 

@@ -73,8 +73,8 @@ def test_where_nothing_is_stale_it_is_a_synchronous_run_to_the_bit(task: Path, t
 
 
 def test_killed_it_goes_on_and_trains_each_prompt_once(broken: RealRun) -> None:
-    broken.dies_and_goes_on(after_step=2)
-    check_that_each_prompt_is_trained_once(broken, resumed_after=2)
+    resumed = broken.dies_and_goes_on(after_step=2)
+    check_that_each_prompt_is_trained_once(broken, resumed_after=resumed)
 
 
 def test_grpo_of_verl(task: Path, tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ def fresh(task: Path, tmp_path: Path) -> Iterator[RealRun]:
 def test_signals_to_every_process_are_one_request_to_stop(fresh: RealRun) -> None:
     """As a service manager or the end of a job sends them; also those that come on SIGTERM's heels."""
     start = fresh.start("trainer.total_training_steps=200")
-    start.wait_for(lambda: start.training(after_step=1))
+    start.wait_for(lambda: start.has_trained(1))
     # Looked for once: on a busy machine that takes longer than signals count as one.
     processes = [psutil.Process(start.process.pid), *processes_of(start.state.token)]
     for number in SIGNALS:
@@ -47,7 +47,7 @@ def test_signals_to_every_process_are_one_request_to_stop(fresh: RealRun) -> Non
 
 def test_a_second_signal_after_the_save_leaves_it_a_saved_stop(fresh: RealRun) -> None:
     start = fresh.start("trainer.total_training_steps=200")
-    start.wait_for(lambda: start.training(after_step=1))
+    start.wait_for(lambda: start.has_trained(1))
     start.process.send_signal(signal.SIGINT)
     start.wait_for(
         lambda: (progress := read_progress(fresh.folder)) is not None and progress.phase == "stopped", at_once=True

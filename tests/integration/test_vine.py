@@ -64,11 +64,7 @@ def test_completions_are_trained_as_groups_and_a_kill_changes_nothing(
         assert line["actor/grad_norm"] > 0
     broken = make_run(task, tmp_path / "broken", "run.rollouts.vine.train_completions=true", algorithm="pacs")
     try:
-        start = broken.start()
-        start.wait_for(lambda: start.training(after_step=2))
-        start.find("ray::VineRollouts").kill()
-        failed(start, "agent-loop worker 0 died")
-        broken.train()
+        broken.dies_and_goes_on(after_step=2, process="ray::VineRollouts", cause="agent-loop worker 0 died")
     finally:
         broken.end()
     assert broken.unmeasured() == trained_on.unmeasured()

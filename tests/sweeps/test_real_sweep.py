@@ -122,10 +122,10 @@ class Started:
         return self.log.read_text()
 
     def trains(self, run: Path) -> bool:
-        """Whether this start is in a step of that run."""
+        """Whether this start has begun a step of that run: a phase of it may pass unseen."""
         state, progress = read_state(run), read_progress(run)
         own = state is not None and state.pid == self.process.pid and state.state == "running"
-        return own and progress is not None and progress.phase == "rollouts"
+        return own and progress is not None and progress.phase != "start"
 
     def wait_for(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + START_SECONDS
