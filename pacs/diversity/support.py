@@ -67,7 +67,7 @@ def rates(counts: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.stack(values, axis=-1)
 
 
-def sort_problems(base: Mapping[str, int], model: Mapping[str, int], least: int = 1) -> Support:
+def sort_problems(base: Mapping[str, int], model: Mapping[str, int], least: int) -> Support:
     """Sort problems by who solves them.
 
     Args:

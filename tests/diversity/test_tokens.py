@@ -1,14 +1,24 @@
 """Distinct n-grams against sets of them; entropies against SciPy's."""
 
+import json
 import math
 import random
+from pathlib import Path
 
 import pytest
 from scipy.stats import entropy
 
-from pacs.diversity.measures import HIGHEST_N, _ids, answer_entropy, distinct_n, token_entropy, words
+from pacs.diversity.measures import (
+    HIGHEST_N,
+    _ids,
+    answer_entropy,
+    distinct_n,
+    find_tokenizer,
+    token_entropy,
+    words,
+)
 from recipes.arithmetic.tokenizer import build_tokenizer
-from tests.diversity.folders import Response, make_task
+from tests.diversity.folders import Response, make_task, write_folder
 
 
 def by_sets(responses: list[list[int]]) -> list[float | None]:
@@ -31,6 +41,19 @@ def test_distinct_n_is_what_sets_say(seed: int) -> None:
 def test_distinct_n_of_responses_that_are_the_same() -> None:
     assert distinct_n([[1, 2, 3, 4]] * 8) == [1 / 8] * 4
     assert distinct_n([[1, 2], [3, 4]]) == [1.0, 1.0, None, None]  # 2, 3 is no bigram of either
+
+
+def test_code_that_lies_beside_a_tokenizer_is_not_run(tmp_path: Path) -> None:
+    model = tmp_path / "model"
+    build_tokenizer(64).save_pretrained(model)
+    config = json.loads((model / "tokenizer_config.json").read_text())
+    (model / "tokenizer_config.json").write_text(
+        json.dumps(config | {"auto_map": {"AutoTokenizer": ["mine.Mine", None]}})
+    )
+    code = f"from transformers import PreTrainedTokenizerFast as Mine\nopen({str(tmp_path / 'run')!r}, 'w')\n"
+    (model / "mine.py").write_text(code)
+    find_tokenizer([write_folder(tmp_path / "evaluation", {"sums": {"p": [Response("x")]}}, model=str(model))])
+    assert not (tmp_path / "run").exists()
 
 
 def test_words() -> None:
