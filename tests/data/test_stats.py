@@ -138,6 +138,19 @@ def test_a_reader_that_stops_ends_it_quietly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "stats"])
+@pytest.mark.parametrize("prompt", [[], [{"role": "user", "content": None}]], ids=["no message", "no text"])
+def test_a_row_without_a_prompt_is_refused(
+    prompt: list[dict[str, str | None]], command: str, tmp_path: Path, run: Run
+) -> None:
+    row = {
+        "data_source": "x", "prompt": [{"role": "user", "content": "1+1?"}], "reward_model": {"ground_truth": "2"},
+    }  # fmt: skip
+    file = write_parquet(tmp_path / "none.parquet", [row, row | {"prompt": prompt}])
+    status, _, err = run(command, file)
+    assert (status, "has no prompt in row 1" in err) == (2, True)
+
+
+@pytest.mark.parametrize("command", ["show", "stats"])
 def test_a_message_of_parts_is_refused(command: str, tmp_path: Path, run: Run) -> None:
     parts = [{"type": "text", "text": "1+1?"}]
     row = {"data_source": "x", "prompt": [{"role": "user", "content": parts}], "reward_model": {"ground_truth": "2"}}
