@@ -305,11 +305,14 @@ def test_ranks_that_share_a_sequence_have_a_part_of_it_each() -> None:
     assert step_of(*shared, f"{ACTOR}.ppo_max_token_len_per_gpu=5000").policy.micro_batch_tokens == 5000
     fixed = step_of(*shared, f"{ACTOR}.use_dynamic_bsz=false", f"{ACTOR}.ppo_micro_batch_size_per_gpu=3")
     assert fixed.policy.micro_batch_tokens == 3 * 9216 // 4
-    # A budget that is lowered still holds a rank's part of the longest row, and no more is asked of it.
-    tight = replace(work, device=replace(work.device, memory_bytes=45 * 2**30))
-    (phase,) = [phase for phase in phases(tight) if phase.name == "update"]
-    named = [mend.split("=")[1] for mend in find_mends(tight, phase) if "ppo_max_token_len_per_gpu" in mend]
-    assert all(int(tokens) >= 9216 / 4 for tokens in named)
+    # A budget that is lowered still holds a rank's part of the longest row, 2,304 tokens, and no more is asked of it.
+    for tokens, named in ((3072, [f"{ACTOR}.ppo_max_token_len_per_gpu=3072"]), (2048, [])):
+        lowered = replace(work, policy=replace(work.policy, micro_batch_tokens=tokens))
+        enough = next(phase.total for phase in phases(lowered) if phase.name == "update")
+        tight = replace(work, device=replace(work.device, memory_bytes=enough))
+        (phase,) = [phase for phase in phases(tight) if phase.name == "update"]
+        assert not phase.fits
+        assert [mend for mend in find_mends(tight, phase) if "ppo_max_token_len_per_gpu" in mend] == named
 
 
 def test_a_step_of_the_critic_and_of_the_policy_each_has_its_own_state() -> None:

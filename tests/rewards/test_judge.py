@@ -73,7 +73,7 @@ def test_each_criterion_is_a_question_and_the_mean_is_by_weight() -> None:
 def test_the_right_answer_is_told_where_it_is_asked_for() -> None:
     with serving(lambda _: "1") as server:
         judged(server.address, reference=True)
-    assert all("# The reference answer\n5\n" in body["messages"][0]["content"] for body in server.bodies)
+    assert ["# The reference answer\n5\n" in body["messages"][0]["content"] for body in server.bodies] == [True] * 2
 
 
 def test_what_cannot_be_read_is_worth_nothing_and_is_counted() -> None:
