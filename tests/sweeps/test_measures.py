@@ -1,10 +1,12 @@
 """What runs are compared by: the interval over seeds against SciPy's own test, and the order of measures."""
 
+from itertools import product
+
 import pytest
 from scipy.stats import ttest_1samp
 
-from pacs.sweeps.measures import mean_of, of_run, of_setting, over_seeds
-from pacs.sweeps.table import _cell
+from pacs.sweeps.measures import KINDS, mean_of, of_run, of_setting, over_seeds
+from pacs.sweeps.table import _cell, reading
 
 
 @pytest.mark.parametrize("values", [[0.2, 0.5], [0.9, 0.91, 0.95], [0.1, 0.2, 0.3, 0.4, 0.9]])
@@ -88,3 +90,17 @@ def test_the_table_has_half_of_an_interval_over_seeds() -> None:
     measured = over_seeds([0.5, 0.6])
     half = 100 * 12.7062047 * 0.05
     assert _cell(measured) == f"55.00 ± {half:.2f} (2)"
+
+
+def test_the_intervals_that_a_table_has_are_explained_and_no_others() -> None:
+    words = {
+        "seeds": f"±: half of the {KINDS['seeds']}.",
+        "problems": f"[low, high]: {KINDS['problems']}.",
+        None: "alone",
+    }
+    for has in product([False, True], repeat=3):
+        kinds = [kind for kind, is_there in zip(words, has, strict=True) if is_there]
+        settings = [{"measures": {"math500 pass@1": {"interval": kind}}} for kind in kinds]
+        said = reading({"settings": [*settings, {"measures": {}}], "intervals": KINDS})
+        assert [kind for kind, each in words.items() if each in said] == kinds
+        assert bool(said) == bool(kinds)
