@@ -166,6 +166,7 @@ def test_from_the_hub(hub: dict[str, str], tmp_path: Path) -> None:
     repos = [repo for repo in REPOSITORIES if repo != "zwhe99/amc23"]
     commands = [[repo, "--out", str(tmp_path / repo / "out")] for repo in repos]
     said, errors = give({**hub, "HF_TOKEN": "hf_someone"}, *commands)
+    assert len(said) == len(repos)
     for repo, text, error in zip(repos, said, errors, strict=False):
         assert text.endswith("\n0"), (repo, error)
         check(tmp_path / repo / "out", repo, REPOSITORIES[repo], BY_REPO[repo].revision or COMMIT)
