@@ -28,14 +28,7 @@ from pacs.base.files import check_folder
 from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from pacs.evaluation.settings import FILE
-from pacs.runs.clearing import (
-    TEMPORARY,
-    make_temporary,
-    remove_segments,
-    remove_temporary,
-    segments_there,
-    temporary_folder,
-)
+from pacs.runs import clearing
 from pacs.runs.processes import KEEP_ENVIRONMENT, TOKEN, end_processes
 
 #: Between two looks at which processes there are.
@@ -95,14 +88,14 @@ def nothing_left() -> Iterator[None]:
     resource_tracker.ensure_running()
     children = [child.pid for child in psutil.Process().children(recursive=True)]
     token = uuid4().hex
-    temporary = temporary_folder(token)
-    make_temporary(temporary)
-    spared = json.dumps({"processes": children, "segments": segments_there(), "temporary": str(temporary)})
+    temporary = clearing.temporary_folder(token)
+    clearing.make_temporary(temporary)
+    spared = json.dumps({"processes": children, "segments": clearing.segments_there(), "temporary": str(temporary)})
     over, here = os.pipe()
     command = [sys.executable, "-m", __name__, str(over), token, str(os.getpid()), spared]
     watcher = subprocess.Popen(command, pass_fds=(over,), start_new_session=True)
     os.close(over)
-    variables = {TOKEN: token, TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
+    variables = {TOKEN: token, clearing.TEMPORARY: str(temporary), KEEP_ENVIRONMENT: "1"}
     os.environ |= variables
     try:
         yield
@@ -124,8 +117,8 @@ def _watch(over: int, token: str, parent: int, spared: dict[str, Any]) -> None:
         if process.pid not in (os.getpid(), *spared["processes"]):
             with suppress(psutil.NoSuchProcess):  # also of one whose number is another's now
                 process.kill()
-    remove_segments(spared["segments"])
-    remove_temporary(spared["temporary"], token)
+    clearing.remove_segments(spared["segments"])
+    clearing.remove_temporary(spared["temporary"], token)
 
 
 if __name__ == "__main__":

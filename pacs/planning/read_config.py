@@ -9,15 +9,8 @@ from omegaconf import DictConfig
 from pacs.algorithm import ReferenceSchedule
 from pacs.algorithm.distillation import teacher_of
 from pacs.base.errors import UserError
+from pacs.planning import assumptions as assumed
 from pacs.planning.architecture import Architecture, find_architecture
-from pacs.planning.assumptions import (
-    FURTHER_SHARE,
-    KEPT_SHARE,
-    MEAN_RESPONSE_SHARE,
-    SEGMENT_TOKENS,
-    TRACE_TOKENS,
-    VALUED_STEPS,
-)
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Lengths, Sample, step_lengths
 from pacs.planning.workload import Reference, Workload
@@ -43,7 +36,7 @@ def read_workload(
     from pacs.integration.strategy import choose
 
     longest = keys.longest_response(config)
-    mean = MEAN_RESPONSE_SHARE.value * longest if mean_response_tokens is None else mean_response_tokens
+    mean = assumed.MEAN_RESPONSE_SHARE.value * longest if mean_response_tokens is None else mean_response_tokens
     if not 0 < mean <= longest:
         raise UserError(f"--mean-response-tokens {mean:g} must be above 0 and at most {LONGEST_RESPONSE}={longest}")
     architecture = find_architecture(keys.policy_path(config))
@@ -51,7 +44,7 @@ def read_workload(
     algorithm, prompts = keys.method(config), keys.prompts_per_step(config)
     least, most = keys.responses_per_prompt(config), keys.most_responses(config)
     completions, trained = _completions(config), keys.trains_completions(config)
-    group = round(least * (1 + completions) if trained else least + FURTHER_SHARE.value * (most - least))
+    group = round(least * (1 + completions) if trained else least + assumed.FURTHER_SHARE.value * (most - least))
     mini_batches = -(-prompts // keys.prompts_per_update(config))
     strategy = choose(config, most * keys.longest_sequence_tokens(config)).strategy if algorithm == "pacs" else None
     work = Workload(
@@ -64,7 +57,7 @@ def read_workload(
         sequence_parallel=keys.sequence_parallel_size(config),
         rows=prompts * group,
         assumed_group=group if keys.uneven_groups(config) else None,
-        kept_share=KEPT_SHARE.value if keys.filters_groups(config) else None,
+        kept_share=assumed.KEPT_SHARE.value if keys.filters_groups(config) else None,
         completions=0 if trained else completions,
         mini_batches=mini_batches,
         epochs=keys.epochs_per_step(config),
@@ -96,8 +89,8 @@ def _judge(config: DictConfig, work: Workload) -> tuple[Workload, Workload]:
     of_critic = config.copy()
     of_critic.actor_rollout_ref = section
     architecture = find_architecture(str(section.model.path))
-    segment = max(min(SEGMENT_TOKENS.value, genac.segments.most_tokens), 1)
-    trace = round(min(TRACE_TOKENS.value, genac.trace_tokens))
+    segment = max(min(assumed.SEGMENT_TOKENS.value, genac.segments.most_tokens), 1)
+    trace = round(min(assumed.TRACE_TOKENS.value, genac.trace_tokens))
     traces = np.maximum(1, np.round(rows.responses / segment).astype(np.int64))
     problems = np.repeat(rows.prompts, len(rows.responses) // len(rows.prompts)) + genac.template_tokens
     # A trace sees its own part of the response alone.
@@ -141,7 +134,7 @@ def _completions(config: DictConfig) -> int:
     if not keys.values_steps(config):
         return 0
     vine = config.run.rollouts.vine
-    return int((min(VALUED_STEPS.value, vine.most_steps) - 1) * vine.completions)
+    return int((min(assumed.VALUED_STEPS.value, vine.most_steps) - 1) * vine.completions)
 
 
 def _policy_passes(config: DictConfig, strategy: Literal["grouped", "cached"] | None) -> int:

@@ -22,16 +22,8 @@ from pacs.base.run_folder import RunFolder
 from pacs.base.stops import ONE_REQUEST_SECONDS
 from pacs.base.terminal import say
 from pacs.checkpoints.folder import newest_checkpoint
+from pacs.runs import clearing
 from pacs.runs import state as states
-from pacs.runs.clearing import (
-    TEMPORARY,
-    clear,
-    clear_former_start,
-    make_temporary,
-    note_segments,
-    segments_there,
-    temporary_folder,
-)
 from pacs.runs.console import Console, Stages
 from pacs.runs.disk_space import write_at_any_rate
 from pacs.runs.processes import KEEP_ENVIRONMENT, RUN_DIR, TOKEN
@@ -58,10 +50,10 @@ class Driver:
     """
 
     def __init__(self, module: str, run_dir: Path) -> None:
-        self.run_dir, self.token, self.before = run_dir, uuid4().hex, segments_there()
-        self.temporary = temporary_folder(self.token)
-        start = {TOKEN: self.token, RUN_DIR: str(run_dir), TEMPORARY: str(self.temporary), KEEP_ENVIRONMENT: "1"}
-        self.environment = start
+        self.run_dir, self.token, self.before = run_dir, uuid4().hex, clearing.segments_there()
+        self.temporary = clearing.temporary_folder(self.token)
+        self.environment = {TOKEN: self.token, RUN_DIR: str(run_dir), KEEP_ENVIRONMENT: "1"}
+        self.environment |= {clearing.TEMPORARY: str(self.temporary)}
         alive, self.here = os.pipe()
         self.said, saying = os.pipe()
         self.reading, output = os.pipe()
@@ -74,7 +66,7 @@ class Driver:
                 start_new_session=True,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env=os.environ | start,
+                env=os.environ | self.environment,
             )
         self.descriptors = [alive, self.here, self.said, saying, self.reading]
         os.close(output)
@@ -112,13 +104,13 @@ def supervise(
         OSError: If the run's folder or the one for temporary files cannot be written; nothing was started.
     """
     run_dir, token, temporary = driver.run_dir, driver.token, driver.temporary
-    clear_former_start(run_dir)
+    clearing.clear_former_start(run_dir)
     states.forget_former_start(run_dir)
     (RunFolder(run_dir).stop).unlink(missing_ok=True)
     state = states.state_of_start(run_dir, token, resumed_from=resumed_from, temporary=temporary)
     os.environ |= driver.environment
-    note_segments(run_dir, driver.before)
-    make_temporary(temporary)
+    clearing.note_segments(run_dir, driver.before)
+    clearing.make_temporary(temporary)
     requests.heeded = True
     with blocked():  # this thread alone heeds the signals
         console = Console(run_dir, os.dup(driver.reading), stages, verbose=verbose)
@@ -127,7 +119,7 @@ def supervise(
     states.write_state(run_dir, state)
     status, cause = launcher.run()
     grace_seconds = 0.0 if status == FAILED or launcher.at_once else GRACE_SECONDS
-    clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=driver.before)
+    clearing.clear(run_dir, token, grace_seconds=grace_seconds, temporary=str(temporary), before=driver.before)
     console.end()
     if launcher.at_once:
         # Only now is it certain whether the save was done.

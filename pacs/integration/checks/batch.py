@@ -6,17 +6,7 @@ from collections.abc import Iterator
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.integration.checks.wording import full_name, spelled
-from pacs.verl_keys.config import (
-    PADDING_TOKENS,
-    data_parallel_size,
-    longest_row,
-    longest_sequence_tokens,
-    method,
-    prompts_per_step,
-    prompts_per_update,
-    ranks,
-    sequence_parallel_size,
-)
+from pacs.verl_keys import config as keys
 from pacs.verl_keys.workload import engine_gpus
 
 #: The passes of an update: of each the start of its settings' names.
@@ -35,7 +25,7 @@ SET_BY_VERL = (
 def batch_problems(config: DictConfig) -> Iterator[str]:
     """What does not divide, or does not fit; a sentence each with the setting and the mend."""
     actor, n = config.actor_rollout_ref.actor, config.actor_rollout_ref.rollout.n
-    gpus, shared = ranks(config), sequence_parallel_size(config)
+    gpus, shared = keys.ranks(config), keys.sequence_parallel_size(config)
     if gpus % shared:
         of = f"the {gpus} ranks (trainer.n_gpus_per_node * trainer.nnodes)"
         yield f"@actor.ulysses_sequence_parallel_size={shared} does not divide {of}."
@@ -49,7 +39,7 @@ def batch_problems(config: DictConfig) -> Iterator[str]:
             f"@model.use_remove_padding=false with ulysses_sequence_parallel_size={shared}: verl divides packed "
             "sequences alone among ranks: set the former to true, or the latter to 1."
         )
-    prompts, parts = actor.ppo_mini_batch_size, data_parallel_size(config)
+    prompts, parts = actor.ppo_mini_batch_size, keys.data_parallel_size(config)
     generated = config.data.get("gen_batch_size")
     if type(generated) is int and generated > 0 and config.data.train_batch_size % generated:
         yield "@data.gen_batch_size= does not divide @data.train_batch_size=: leave it out."
@@ -74,12 +64,12 @@ def balance_problems(config: DictConfig) -> Iterator[str]:
     if config.run.get("balance_rewards") is not True:
         return
     given = "run.balance_rewards=true"
-    if method(config) != "pacs":
+    if keys.method(config) != "pacs":
         yield (
-            f"{given}: verl arranges the mini-batches of its own algorithms, as {method(config)}, by itself: use a "
-            "method of ours (--config-name pacs), or leave it out."
+            f"{given}: verl arranges the mini-batches of its own algorithms, as {keys.method(config)}, by itself: use "
+            "a method of ours (--config-name pacs), or leave it out."
         )
-    elif prompts_per_step(config) <= prompts_per_update(config):
+    elif keys.prompts_per_step(config) <= keys.prompts_per_update(config):
         yield (
             f"{given} arranges the mini-batches of a step, of which there is one: lower @actor.ppo_mini_batch_size=, "
             "or leave it out."
@@ -88,7 +78,7 @@ def balance_problems(config: DictConfig) -> Iterator[str]:
 
 def _dynamic_problems(config: DictConfig) -> Iterator[str]:
     """The longest sequence must fit every micro-batch."""
-    longest, shared = longest_sequence_tokens(config), sequence_parallel_size(config)
+    longest, shared = keys.longest_sequence_tokens(config), keys.sequence_parallel_size(config)
     for key in (f"{each}_max_token_len_per_gpu" for each in PASSES):
         budget = OmegaConf.select(config, full_name(key))
         if type(budget) is not int:
@@ -96,7 +86,7 @@ def _dynamic_problems(config: DictConfig) -> Iterator[str]:
         elif budget * shared < longest:
             yield (
                 f"@{key}= (times ulysses_sequence_parallel_size={shared}) is smaller than the longest row, {longest} "
-                f"tokens (prompt and response, or the {PADDING_TOKENS} of verl's padding): raise it to at least "
+                f"tokens (prompt and response, or the {keys.PADDING_TOKENS} of verl's padding): raise it to at least "
                 f"{-(-longest // shared)}, or lower data.max_prompt_length or data.max_response_length."
             )
 
@@ -104,7 +94,7 @@ def _dynamic_problems(config: DictConfig) -> Iterator[str]:
 def _static_problems(config: DictConfig) -> Iterator[str]:
     """Micro-batches of a fixed number of responses must divide a rank's part of a mini-batch."""
     roles = config.actor_rollout_ref
-    per_rank = roles.actor.ppo_mini_batch_size * roles.rollout.n // data_parallel_size(config)
+    per_rank = roles.actor.ppo_mini_batch_size * roles.rollout.n // keys.data_parallel_size(config)
     for key in (f"{each}_micro_batch_size_per_gpu" for each in PASSES):
         size = OmegaConf.select(config, full_name(key))
         is_number = type(size) is int and size > 0
@@ -127,7 +117,7 @@ def rollout_problems(config: DictConfig) -> Iterator[str]:
 @spelled
 def engine_problems(config: DictConfig) -> Iterator[str]:
     """The same, of any engine: the policy's, or with its settings another one's."""
-    rollout, gpus = config.actor_rollout_ref.rollout, ranks(config)
+    rollout, gpus = config.actor_rollout_ref.rollout, keys.ranks(config)
     engine = math.prod(rollout[f"{part}_parallel_size"] for part in ("tensor_model", "data", "pipeline_model"))
     if gpus % engine:
         apart = ", which verl asks also of engines on GPUs of their own" if engine_gpus(config) else ""
@@ -136,7 +126,7 @@ def engine_problems(config: DictConfig) -> Iterator[str]:
             f"(trainer.n_gpus_per_node * trainer.nnodes){apart}: use a number that divides them."
         )
     # A response of several turns fits the same limits.
-    context, longest = rollout.max_model_len, longest_row(config)
+    context, longest = rollout.max_model_len, keys.longest_row(config)
     for name, value in (OmegaConf.select(rollout, "engine_kwargs.vllm") or {}).items():
         verls = name.replace("_parallel", "_model_parallel") if name in SPLITS else name
         if value is not None and verls in SET_BY_VERL:

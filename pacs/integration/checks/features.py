@@ -12,14 +12,7 @@ from omegaconf import DictConfig, ListConfig, OmegaConf
 from yaml import YAMLError
 
 from pacs.integration.checks.wording import full_name, spelled
-from pacs.runs.settings import (
-    DarsSettings,
-    GuidedSettings,
-    PartialSettings,
-    PoolSettings,
-    StdFilterSettings,
-    VineSettings,
-)
+from pacs.runs import settings
 from pacs.verl_keys.config import method
 
 #: verl's agent loop of one turn.
@@ -58,8 +51,8 @@ class Feature(NamedTuple):
     words: str = ""
 
 
-def _defaults(settings: Any) -> dict[str, tuple[Any, ...]]:
-    return {name: (default, None) for name, default in settings()}
+def _defaults(section: Any) -> dict[str, tuple[Any, ...]]:
+    return {name: (default, None) for name, default in section()}
 
 
 #: By the switch.
@@ -67,13 +60,13 @@ FEATURES: Final[Mapping[str, Feature]] = {
     "run.rollouts.seeded": Feature(manager=True),
     "run.rollouts.dars.schedule": Feature(
         "equal or hardness",
-        _defaults(DarsSettings),
+        _defaults(settings.DarsSettings),
         ungraded=f"{_ALL_THERE}, too late for a second stage",
         manager=True,
     ),
     "run.rollouts.vine.completions": Feature(
         "how many completions value a step",
-        _defaults(VineSettings),
+        _defaults(settings.VineSettings),
         {"run.rollouts.dars.schedule": NOT_TRIED},
         ungraded=f"{_ALL_THERE}, and no completion",
         turns="a prefix of several turns cannot be completed by one call of the engine",
@@ -86,7 +79,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "run.rollouts.guided.after": Feature(
         "failed or unsolved",
-        _defaults(GuidedSettings),
+        _defaults(settings.GuidedSettings),
         {
             "run.rollouts.dars.schedule": f"{NOT_BUILT} (that draws more responses to the same prompts)",
             "run.rollouts.vine.completions": f"{NOT_BUILT} (those value steps of first responses)",
@@ -96,7 +89,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "run.rollouts.partial.ahead": Feature(
         "0.5",
-        _defaults(PartialSettings),
+        _defaults(settings.PartialSettings),
         dict.fromkeys(DEPENDENT, NOT_BUILT),
         ungraded="takes turns with vLLM on the same GPUs",
         turns="a response of several turns cannot be broken off",
@@ -108,7 +101,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
         ungraded="takes turns with vLLM, which never pauses here",
         words=" (vLLM on GPUs of its own)",
     ),
-    "run.rollouts.pool.weights": Feature("uniform, sqrt or target", _defaults(PoolSettings)),
+    "run.rollouts.pool.weights": Feature("uniform, sqrt or target", _defaults(settings.PoolSettings)),
     "algorithm.filter_groups.enable": Feature(
         unused={"metric": ("score", None), "max_num_gen_batches": (10, 0, None), "max_inflight_gen_batches": (1, None)},
         besides={
@@ -121,7 +114,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
     ),
     "run.rlpr.std_filter.share": Feature(
         "a share (RLPR: 0.5)",
-        _defaults(StdFilterSettings),
+        _defaults(settings.StdFilterSettings),
         {"algorithm.filter_groups.enable": "is of no use (that samples groups anew that are all alike)"},
         ungraded=f"{_ALL_THERE}, too late for a filter",
     ),

@@ -19,17 +19,8 @@ from pacs.integration.checks.prompts import tokenizer_of
 from pacs.integration.checks.wording import spelled, written
 from pacs.integration.schema import method_in
 from pacs.runs.genac_settings import GenacSettings
+from pacs.verl_keys import config as keys
 from pacs.verl_keys.algorithm_changes import plain
-from pacs.verl_keys.config import (
-    critic_section,
-    data_parallel_size,
-    has_generative_critic,
-    longest_row,
-    method,
-    prompts_per_step,
-    responses_per_prompt,
-    sequence_parallel_size,
-)
 
 #: Share of a GPU's memory that the engines of both models may have together.
 MOST_MEMORY = 0.95
@@ -38,8 +29,8 @@ MOST_MEMORY = 0.95
 @spelled
 def genac_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with a config that has, or needs, a critic that writes text; a sentence each."""
-    is_genac = method(config) == "pacs" and str(OmegaConf.select(config, "method.name")) == "genac"
-    if not has_generative_critic(config):
+    is_genac = keys.method(config) == "pacs" and str(OmegaConf.select(config, "method.name")) == "genac"
+    if not keys.has_generative_critic(config):
         if is_genac:
             yield "method.name=genac needs the section genac, which says what its critic is: use --config-name genac."
         return
@@ -72,8 +63,8 @@ def genac_problems(config: DictConfig) -> Iterator[str]:
 
 def _lengths(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
     """Everything that the critic reads and writes fits its engine and its micro-batches."""
-    section = critic_section(config)
-    needed = longest_row(config) + settings.template_tokens + settings.trace_tokens
+    section = keys.critic_section(config)
+    needed = keys.longest_row(config) + settings.template_tokens + settings.trace_tokens
     parts = (
         "data.max_prompt_length, data.max_response_length, genac.template_tokens and genac.trace_tokens make "
         f"{needed} tokens"
@@ -96,7 +87,7 @@ def _lengths(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "genac: the critic's rows are as many as the policy's responses, of any number: set "
             "actor_rollout_ref.actor.use_dynamic_bsz=true."
         )
-    if (shared := sequence_parallel_size(config)) > 1:
+    if (shared := keys.sequence_parallel_size(config)) > 1:
         yield (
             f"genac with ulysses_sequence_parallel_size={shared}: the critic's attention, which shares a response "
             "among its traces, is not divided among ranks: set it to 1."
@@ -112,16 +103,17 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
             "@trainer.val_before_train=true, or give the rate (`pacs evaluate` measures it)."
         )
     yield from feature_problems(config, "genac.template")
-    responses, ranks = prompts_per_step(config) * responses_per_prompt(config), data_parallel_size(config)
+    responses = keys.prompts_per_step(config) * keys.responses_per_prompt(config)
+    ranks = keys.data_parallel_size(config)
     if settings.updates_per_step * ranks > responses:
         yield (
             f"genac.updates_per_step={settings.updates_per_step}: each update takes the traces about a response on "
             f"each rank ({ranks}), and a step has {responses} responses (@data.train_batch_size= times @rollout.n=): "
             f"lower it to {max(responses // ranks, 1)} at most."
         )
-    of_critic = critic_section(config).rollout
+    of_critic = keys.critic_section(config).rollout
     for name in QUANTIZED:
-        value = OmegaConf.select(critic_section(config), name)
+        value = OmegaConf.select(keys.critic_section(config), name)
         if value not in (None, False, "auto"):
             yield (
                 f"genac.critic.{name}={written(value)} (the policy's, where it is not set): the traces would be of "
@@ -133,7 +125,7 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
                 f"genac.critic.rollout.{key}={of_critic[key]}: the critic is trained on what its whole distribution "
                 f"gave: leave it out, or set it to {all_of_it}."
             )
-    shares = rollout.gpu_memory_utilization, critic_section(config).rollout.gpu_memory_utilization
+    shares = rollout.gpu_memory_utilization, keys.critic_section(config).rollout.gpu_memory_utilization
     if trainer.device != "cpu" and sum(shares) > MOST_MEMORY:
         yield (
             f"@rollout.gpu_memory_utilization= and genac.critic.rollout.gpu_memory_utilization={shares[1]} make "
@@ -144,7 +136,7 @@ def _others(config: DictConfig, settings: GenacSettings) -> Iterator[str]:
 @spelled
 def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     """What is wrong with the critic's files and its template, a sentence each; none without such a critic."""
-    if not has_generative_critic(config) or not isinstance(method_in(config), GenAc):
+    if not keys.has_generative_critic(config) or not isinstance(method_in(config), GenAc):
         return
     try:
         template = template_named(config.genac.template, "genac.template=")
@@ -156,7 +148,7 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
             f"genac.template={config.genac.template} ends with {{partial_solution}}: each trace would go on from the "
             "one before it in their row: write something behind it, as </partial_solution>."
         )
-    path = str(critic_section(config).model.path)
+    path = str(keys.critic_section(config).model.path)
     named = f"genac.critic.model.path={path}"
     if path == str(config.actor_rollout_ref.model.path) and not Path(path).expanduser().is_dir():
         return  # another check says what is wrong with it
@@ -174,8 +166,8 @@ def critic_folder_problems(config: DictConfig) -> Iterator[str]:
     if problems := list(of_critic(architecture_problems, config, more_tokens=more)):
         yield from problems
         return
-    context, held = found.get("max_position_embeddings"), critic_section(config).rollout.max_model_len
-    if why := shared_prefix_problem(found, config, longest_row(config) + more):
+    context, held = found.get("max_position_embeddings"), keys.critic_section(config).rollout.max_model_len
+    if why := shared_prefix_problem(found, config, keys.longest_row(config) + more):
         shared = "the critic's traces share a row, which needs plain attention to all of it"
         yield f"{named} {why}: {shared}: choose another critic."
     if context is not None and context < held:

@@ -15,17 +15,7 @@ from pacs.integration.checks.teacher import teacher_problem
 from pacs.integration.checks.wording import full_name, spelled
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
-from pacs.verl_keys.config import (
-    epochs_per_step,
-    guides,
-    has_generative_critic,
-    longest_sequence_tokens,
-    most_responses,
-    prompts_per_step,
-    prompts_per_update,
-    sequence_parallel_size,
-    values_steps,
-)
+from pacs.verl_keys import config as keys
 
 #: Settings of FSDP that policy and reference must share: the reference is the policy's copy, shard by shard, and
 #: where they agree every log-ratio must be 0.
@@ -139,7 +129,7 @@ def pacs_warnings(config: DictConfig) -> Iterator[str]:
             "policy: no response is trained on that has a token that was cut off."
         )
     if method.reference.reset_every == 1 and method.reference.reset_optimizer:
-        alone = prompts_per_step(config) == prompts_per_update(config) and epochs_per_step(config) == 1
+        alone = keys.prompts_per_step(config) == keys.prompts_per_update(config) and keys.epochs_per_step(config) == 1
         updates = "every update" if alone else "the first update of each step"
         yield (
             "method.reference.reset_every=1 with method.reference.reset_optimizer=true forgets Adam's moments in every "
@@ -172,7 +162,7 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             )
     if "rollout_log_probs" in of_weight:
         by_vllm.append("@method.token_weight.name=")
-        if guides(config):
+        if keys.guides(config):
             yield (
                 "@method.token_weight.name= weighs a token by the probability that vLLM gave it, which of a retry is "
                 "that behind its guidance (@run.rollouts.guided.after=): choose another weight, or leave out either."
@@ -188,7 +178,7 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
             "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
         )
-    if set(VALUED) <= set(method.READS) and not (values_steps(config) or has_generative_critic(config)):
+    if set(VALUED) <= set(method.READS) and not (keys.values_steps(config) or keys.has_generative_critic(config)):
         yield (
             f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
             "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."
@@ -198,7 +188,7 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             "@method.token_weight.name= needs the hidden state of each token of the batch, several times over, which "
             "none of verl's passes gives: choose another weight (the laboratory has this one)."
         )
-    shared = sequence_parallel_size(config)
+    shared = keys.sequence_parallel_size(config)
     if rank_stride(method) is not None and shared > 1:
         who = "@method.metrics.effective_rank_every="
         if "effective_rank" in of_weight:
@@ -233,7 +223,7 @@ def _reference_problems(config: DictConfig) -> Iterator[str]:
 
 def _strategy_problems(config: DictConfig) -> Iterator[str]:
     """Whole groups must fit where they are asked for."""
-    n, longest = most_responses(config), longest_sequence_tokens(config)
+    n, longest = keys.most_responses(config), keys.longest_sequence_tokens(config)
     obstacle = why_not_grouped(config, n * longest) if wanted(config) == "grouped" else None
     if obstacle is not None and method_in(config).whole_mini_batch:
         yield f"method.update.strategy=grouped, but {obstacle}: use cached, or auto, which takes that by itself."

@@ -19,16 +19,8 @@ from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import method_in, reference_settings_in
 from pacs.rewards.reference_answer import NAME
 from pacs.runs.settings import RlprSettings
+from pacs.verl_keys import config as keys
 from pacs.verl_keys.algorithm_changes import plain
-from pacs.verl_keys.config import (
-    chat_template_options,
-    draws_more,
-    guides,
-    method,
-    policy_path,
-    responses_per_prompt,
-    values_steps,
-)
 from pacs.verl_keys.names import REWARD_ARGUMENTS
 
 WEIGHT: Final = "@run.rlpr.answer_weight="
@@ -46,14 +38,14 @@ def rlpr_problems(config: DictConfig) -> Iterator[str]:
     if settings is not None and not str(settings["opens"]).strip():
         yield f"@{ARGUMENTS}.opens= opens nothing: give what stands before an answer, as \\boxed{{ or <answer>."
     yield from feature_problems(config, "run.rlpr.std_filter.share")
-    if rlpr.std_filter.share is not None and responses_per_prompt(config) < 2:
+    if rlpr.std_filter.share is not None and keys.responses_per_prompt(config) < 2:
         one = "one response (@rollout.n=) has no standard deviation"
         yield f"@run.rlpr.std_filter.share=: {one}: sample more, or set it to null."
     if not rlpr.answer_weight:
         return
-    if method(config) != "pacs":
+    if keys.method(config) != "pacs":
         yield (
-            f"{WEIGHT}: verl's own algorithms, as {method(config)}, have no such term: use a method of ours "
+            f"{WEIGHT}: verl's own algorithms, as {keys.method(config)}, have no such term: use a method of ours "
             "(--config-name pacs; GRPO of ours is a config whose method.name is pacs.algorithm.aggregated.Grpo), or "
             "set it to 0."
         )
@@ -72,7 +64,7 @@ def rlpr_problems(config: DictConfig) -> Iterator[str]:
             f"{WEIGHT} trains the reference answer's probability at @rollout.temperature={temperature}, and what is "
             "rewarded is that at 1, as vLLM gives it: leave out either."
         )
-    if draws_more(config) and config.run.rollouts.dars.scale:
+    if keys.draws_more(config) and config.run.rollouts.dars.scale:
         yield (
             f"{WEIGHT} is a mean over responses, in which a larger group pulls more, as @run.rollouts.dars.scale=true "
             "asks it not to: leave out either."
@@ -88,7 +80,7 @@ def reference_problems(config: DictConfig, files: Sequence[tuple[str, Path]]) ->
         files: its data, in verl's schema, each with the setting that names it.
     """
     settings = reference_settings_in(config)
-    graded = [] if settings is None else [(key, file, keys) for key, file in files if (keys := _keys(config, file))]
+    graded = [] if settings is None else [(key, file, has) for key, file in files if (has := _problems(config, file))]
     if not graded:
         for key in _changed(config):
             yield (
@@ -102,9 +94,9 @@ def reference_problems(config: DictConfig, files: Sequence[tuple[str, Path]]) ->
     if manager is not None and not str(manager).startswith(OURS):  # seeds and DARS have set ours
         named = "@rollout.agent.agent_loop_manager_class="
         yield f"{of}, for which our agent loops measure, and {named} has others: leave it out."
-    if values_steps(config):
+    if keys.values_steps(config):
         yield f"{of}, by which no completion is graded: leave out @run.rollouts.vine.completions=, or set it to null."
-    if guides(config) and (trained := [file for key, file, _ in graded if key == TRAINED]):
+    if keys.guides(config) and (trained := [file for key, file, _ in graded if key == TRAINED]):
         yield (
             f"{TRAINED}={trained[0]} has rows with the verifier {NAME}, by which no retry is graded, and none is "
             "right: leave out @run.rollouts.guided.after=, or set it to null."
@@ -117,12 +109,12 @@ def reference_problems(config: DictConfig, files: Sequence[tuple[str, Path]]) ->
             f"{of}, whose baselines are of the rows of verl's own dataset, and this run has @data.custom_cls.path=: "
             f"leave that out, or set ++{ARGUMENTS}.baseline=false."
         )
-    for _, file, keys in graded:
-        yield from _baseline_problems(config, file, keys, str(settings["opens"]))
+    for _, file, problems in graded:
+        yield from _baseline_problems(config, file, problems, str(settings["opens"]))
 
 
 def _label_problems(config: DictConfig, of: str) -> Iterator[str]:
-    if method(config) != "pacs" or config.run.reward.total == "threshold":
+    if keys.method(config) != "pacs" or config.run.reward.total == "threshold":
         return
     try:
         ours = method_in(config)
@@ -142,9 +134,9 @@ def _label_problems(config: DictConfig, of: str) -> Iterator[str]:
         )
 
 
-def _baseline_problems(config: DictConfig, file: Path, keys: set[str], opens: str) -> Iterator[str]:
-    thinking = bool(chat_template_options(config).get("enable_thinking", True))
-    command = f"pacs data baseline {policy_path(config)} --data {file}" + f" --opens '{opens}'"
+def _baseline_problems(config: DictConfig, file: Path, problems: set[str], opens: str) -> Iterator[str]:
+    thinking = bool(keys.chat_template_options(config).get("enable_thinking", True))
+    command = f"pacs data baseline {keys.policy_path(config)} --data {file}" + f" --opens '{opens}'"
     mend = f"run `{command}{'' if thinking else ' --no-thinking'}`, or set ++{ARGUMENTS}.baseline=false"
     try:
         found = read_baseline_file(baseline_file(file))
@@ -152,9 +144,9 @@ def _baseline_problems(config: DictConfig, file: Path, keys: set[str], opens: st
         yield f"the verifier {NAME} subtracts the initial policy's probability: {error}: {mend}."
         return
     beside = f"{baseline_file(file)}"
-    missing = len(keys - {each.key for each in found.problems})
+    missing = len(problems - {each.key for each in found.problems})
     if found.data_sha256 != file_sha256(file) and missing:
-        yield f"{beside} lacks {missing:,} of the {len(keys):,} problems that {file} has now: {mend}."
+        yield f"{beside} lacks {missing:,} of the {len(problems):,} problems that {file} has now: {mend}."
     elif found.opens != opens:
         yield f"{beside} is of answers behind {found.opens}, and @{ARGUMENTS}.opens= is another: {mend}."
     elif found.thinking != thinking:
@@ -163,12 +155,12 @@ def _baseline_problems(config: DictConfig, file: Path, keys: set[str], opens: st
 
 def note_measured_model(config: DictConfig, files: Sequence[tuple[str, Path]], note: Note) -> None:
     """Warn of baselines that are another model's, as far as the run's model is a folder here."""
-    settings, folder = reference_settings_in(config), Path(policy_path(config)).expanduser()
+    settings, folder = reference_settings_in(config), Path(keys.policy_path(config)).expanduser()
     if settings is None or not settings["baseline"] or not folder.is_dir():
         return
     digest = None
     for _, file in files:
-        if not baseline_file(file).is_file() or not _keys(config, file):
+        if not baseline_file(file).is_file() or not _problems(config, file):
             continue
         found: Baselines = read_baseline_file(baseline_file(file))
         digest = digest or model_sha256(folder)
@@ -179,18 +171,18 @@ def note_measured_model(config: DictConfig, files: Sequence[tuple[str, Path]], n
             )
 
 
-def _keys(config: DictConfig, file: Path) -> set[str]:
-    """Of the rows that the verifier grades."""
+def _problems(config: DictConfig, file: Path) -> set[str]:
+    """The keys of those in the rows that the verifier grades."""
     schema, prompt = pq.read_schema(file), config.data.prompt_key
     if "extra_info" not in schema.names or schema.field("extra_info").type.get_field_index("verifier") < 0:
         return set()
-    keys = set()
+    problems = set()
     columns: list[Any] = [prompt, "reward_model.ground_truth", "extra_info.verifier"]
     for batch in pq.ParquetFile(file).iter_batches(BATCH_ROWS, columns=columns):
         for row in batch.to_pylist():
             if (row["extra_info"] or {}).get("verifier") == NAME:
-                keys.add(problem_key(row[prompt], row["reward_model"]["ground_truth"]))
-    return keys
+                problems.add(problem_key(row[prompt], row["reward_model"]["ground_truth"]))
+    return problems
 
 
 def _changed(config: DictConfig) -> list[str]:

@@ -15,27 +15,19 @@ from pacs.base.units import duration
 from pacs.runs.console import MARK
 from pacs.runs.listing import GRADED, validation_scores, validation_shares
 from pacs.runs.read import go_on_after
-from pacs.verl_keys.metrics import (
-    ENTROPY,
-    GRADIENT_NORM,
-    MOST_RESERVED,
-    RESPONSE_LENGTH,
-    SCORE,
-    STEP_SECONDS,
-    THROUGHPUT,
-)
+from pacs.verl_keys import metrics as verl
 
 #: What the console line shows: label, metric, format.
 CONSOLE = (
-    ("pass rate", SCORE, "{:.3f}"),
+    ("pass rate", verl.SCORE, "{:.3f}"),
     ("loss", "pacs/loss_mean", "{:.4f}"),
-    ("entropy", ENTROPY, "{:.3f}"),
-    ("grad norm", GRADIENT_NORM, "{:.2f}"),
-    ("length", RESPONSE_LENGTH, "{:.1f}"),
-    ("s/step", STEP_SECONDS, "{:.1f}"),
+    ("entropy", verl.ENTROPY, "{:.3f}"),
+    ("grad norm", verl.GRADIENT_NORM, "{:.2f}"),
+    ("length", verl.RESPONSE_LENGTH, "{:.1f}"),
+    ("s/step", verl.STEP_SECONDS, "{:.1f}"),
 )
 #: What it shows beside that of a run on GPUs.
-ON_GPUS = (("tokens/s a GPU", THROUGHPUT, "{:,.0f}"), ("peak GiB", MOST_RESERVED, "{:.1f}"))
+ON_GPUS = (("tokens/s a GPU", verl.THROUGHPUT, "{:,.0f}"), ("peak GiB", verl.MOST_RESERVED, "{:.1f}"))
 
 #: The time that is left is told by the median of so many steps, the last ones.
 SECONDS_OF_STEPS = 20
@@ -90,8 +82,8 @@ class RunLog:
         shown = [line.replace("pass rate", "mean score") for line in said] if values.get(GRADED, 0) > 0 else said
         validated = validation_shares(values) or validation_scores(values)
         shown += [f"{key} {value:.3f}" for key, value in validated.items()]
-        if STEP_SECONDS in values:
-            self.seconds.append(values[STEP_SECONDS])
+        if verl.STEP_SECONDS in values:
+            self.seconds.append(values[verl.STEP_SECONDS])
             if step < self.total_steps:
                 left = statistics.median(self.seconds) * (self.total_steps - step)
                 shown.append(f"about {duration(left)} left")
@@ -100,7 +92,7 @@ class RunLog:
 
     def _warn(self, values: Mapping[str, float], step: int) -> None:
         """Say once in a row of such steps that nothing can be learnt: an update needs right and wrong responses."""
-        score = values.get(SCORE)
+        score = values.get(verl.SCORE)
         if score is None:
             return
         alike = score if score in (0, 1) and not values.get(GRADED) and not values.get(RESCUED) else None
