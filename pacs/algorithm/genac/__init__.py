@@ -5,7 +5,6 @@ integer from 0 to 10. A tenth of that, v_k, is the value of the state before seg
 tokens.
 """
 
-from pacs.algorithm.genac.advantages import segment_gae
 from pacs.algorithm.genac.method import GenAc, GenAcCritic
 from pacs.algorithm.genac.parsing import read_score, read_value
 from pacs.algorithm.genac.rewards import SuccessRate, compared, critic_reward, filled_values
@@ -25,6 +24,5 @@ __all__ = [
     "filled_values",
     "read_score",
     "read_value",
-    "segment_gae",
     "segment_starts",
 ]

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from pacs.algorithm import METHODS, batch_constants, check_method, method_of
-from pacs.algorithm.genac import GenAc, GenAcCritic, segment_gae
+from pacs.algorithm.genac import GenAc, GenAcCritic
 from pacs.algorithm.vineppo import step_advantages
 
 LAMBDAS = [0.0, 0.3, 0.95, 1.0]
@@ -21,19 +21,27 @@ def naive(values: list[float], outcome: float, lam: float) -> list[float]:
     ]  # 0 ** 0 is 1
 
 
+def of_one(values: list[float], outcome: float, lam: float = 1.0) -> list[float]:
+    """Of a response whose segments have a token each."""
+    known, labels = torch.tensor([values], dtype=torch.float64), torch.tensor([outcome], dtype=torch.float64)
+    steps, mask = torch.arange(len(values))[None], torch.ones_like(known, dtype=torch.bool)
+    found: list[float] = step_advantages(labels, steps, known, mask, lam)[0].tolist()
+    return found
+
+
 @pytest.mark.parametrize("lam", LAMBDAS)
 def test_a_response_s_advantages_are_those_of_the_loop(lam: float) -> None:
     generator = torch.Generator().manual_seed(0)
     for count in (1, 2, 9):
         for outcome in (0.0, 1.0):
             values = torch.rand(count, generator=generator, dtype=torch.float64).tolist()
-            assert segment_gae(values, outcome, lam).tolist() == pytest.approx(naive(values, outcome, lam), abs=1e-12)
+            assert of_one(values, outcome, lam) == pytest.approx(naive(values, outcome, lam), abs=1e-12)
 
 
 def test_at_one_it_is_the_outcome_less_the_value_and_at_nought_the_difference_of_values() -> None:
     values = [0.3, 0.7, 0.1, 0.2]
-    assert segment_gae(values, 1.0).tolist() == [1.0 - value for value in values]
-    assert segment_gae(values, 0.0, 0.0).tolist() == [0.7 - 0.3, 0.1 - 0.7, 0.2 - 0.1, 0.0 - 0.2]
+    assert of_one(values, 1.0) == [1.0 - value for value in values]
+    assert of_one(values, 0.0, 0.0) == [0.7 - 0.3, 0.1 - 0.7, 0.2 - 0.1, 0.0 - 0.2]
 
 
 def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
