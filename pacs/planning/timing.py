@@ -4,7 +4,6 @@ import math
 
 from pacs.planning import assumptions as assumed
 from pacs.planning.generation import generation
-from pacs.planning.links import host_speed, link_speed
 from pacs.planning.memory import shard_bytes, trained_bytes
 from pacs.planning.weight_sync import weight_sync_seconds
 from pacs.planning.workload import Workload
@@ -67,8 +66,8 @@ def pass_seconds(work: Workload, model: Trained, *, from_host: bool = False) -> 
     compute = pass_flops(work, model) / (work.ranks * work.device.flops * assumed.FORWARD_EFFICIENCY.value)
     compute += small_kernel_seconds(work)
     passes = _micro_batches(work, model.forward_tokens, 1)
-    host = passes * shard_bytes(model) / host_speed(work)
-    return max(compute, passes * gather_bytes(model) / link_speed(work), host if from_host else 0)
+    host = passes * shard_bytes(model) / work.host_speed
+    return max(compute, passes * gather_bytes(model) / work.link_speed, host if from_host else 0)
 
 
 def update_seconds(work: Workload, model: Trained) -> float:
@@ -83,8 +82,8 @@ def update_seconds(work: Workload, model: Trained) -> float:
     away = (model.shards - 1) / model.shards
     traffic = micro_batches * (2 * gather_bytes(model) + 4 * model.trained * away)
     moved = 2 * shard_bytes(model) * model.weights_offloaded + 4 * trained_bytes(model) * model.optimizer_offloaded
-    offload = moved / host_speed(work)
-    return max(compute, traffic / link_speed(work)) + offload
+    offload = moved / work.host_speed
+    return max(compute, traffic / work.link_speed) + offload
 
 
 def gather_bytes(model: Trained) -> float:

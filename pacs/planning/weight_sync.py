@@ -14,7 +14,6 @@ import math
 
 from pacs.planning import assumptions as assumed
 from pacs.planning.architecture import Architecture
-from pacs.planning.links import host_speed, link_speed
 from pacs.planning.memory import cache_bytes, engine_weights, shard_bytes
 from pacs.planning.workload import Workload
 
@@ -34,21 +33,21 @@ def weight_sync_seconds(work: Workload) -> dict[str, float]:
     # Into the bucket and out of it, as it is stored; into vLLM's weights in its own numbers.
     copied = 3 * stored + (0 if adapters_alone else engine_weights(work))
     parts = {
-        "gathering": sync_bytes(work) / link_speed(work),
+        "gathering": sync_bytes(work) / work.link_speed,
         "copying": copied / (work.device.bytes_per_second * assumed.MEMORY_EFFICIENCY.value),
         "tensor by tensor": count * assumed.SYNC_TENSOR_SECONDS.value,
         "handing over": math.ceil(stored / engine.bucket_bytes) * assumed.SYNC_BUCKET_SECONDS.value,
         "calls": assumed.SYNC_SECONDS.value,
     }
     if work.engine_gpus:
-        parts["sending"] = stored / link_speed(work)
+        parts["sending"] = stored / work.link_speed
     if work.policy.weights_offloaded:
-        parts["from the host"] = shard_bytes(work.policy) / host_speed(work)
+        parts["from the host"] = shard_bytes(work.policy) / work.host_speed
     if engine.frees_memory:
         mapped = engine_weights(work) + max(cache_bytes(work), 0)
         parts["sleep and wake"] = 2 * mapped / assumed.MAPPED_BYTES_PER_SECOND.value
         if adapters_alone:  # level 1: the weights under them go to the host, and come back
-            parts["vLLM's weights"] = 2 * engine_weights(work) / host_speed(work)
+            parts["vLLM's weights"] = 2 * engine_weights(work) / work.host_speed
     return parts
 
 

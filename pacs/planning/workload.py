@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from pacs.planning import assumptions as assumed
 from pacs.planning.architecture import Architecture
 from pacs.planning.devices import Device
 from pacs.planning.lengths import Lengths
@@ -79,6 +80,18 @@ class Workload:
         return self.ranks + self.engine_gpus
 
     @property
+    def link_speed(self) -> float:
+        """Bytes a second that a GPU gets of the others; of all nodes if the run has several."""
+        within = self.device.link_bytes_per_second
+        slowest = within if self.nodes == 1 else min(within, assumed.NODE_BYTES_PER_SECOND.value)
+        return slowest * assumed.LINK_EFFICIENCY.value
+
+    @property
+    def host_speed(self) -> float:
+        """Bytes a second that a GPU gets of its host's memory."""
+        return self.device.host_bytes_per_second * assumed.LINK_EFFICIENCY.value
+
+    @property
     def of_reference(self) -> tuple["Workload", Trained]:
         """The step and the model of the reference's pass."""
         if self.teacher is None:
@@ -97,10 +110,8 @@ class Workload:
         """Of all rows that are sampled: beside those that are trained on, which alone are in `lengths`, filtered groups
         as long as these, and completions of half their length."""
         share = self.kept_share or 1.0
-        prompts, group = (
-            round(len(self.lengths.prompts) / share),
-            len(self.lengths.responses) // self.lengths.prompts.size,
-        )
+        prompts = round(len(self.lengths.prompts) / share)
+        group = len(self.lengths.responses) // self.lengths.prompts.size
         responses = np.resize(self.lengths.responses, (prompts, group))
         further = np.repeat(np.maximum(responses // 2, 1), self.completions, axis=1)
         return replace(

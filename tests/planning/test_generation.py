@@ -11,7 +11,6 @@ from pacs.planning.calibration import beside, calibrated
 from pacs.planning.devices import GIB, GPUS
 from pacs.planning.generation import decoding_steps, generation
 from pacs.planning.lengths import Lengths, Sample, assumed, drawn
-from pacs.planning.links import link_speed
 from pacs.planning.measured import MEASURED, MeasuredStep, basis
 from pacs.planning.memory import cache_tokens, phases
 from pacs.planning.partial import FIRST, STEPS, follow
@@ -179,7 +178,7 @@ def test_lengths_that_were_seen_come_first() -> None:
 
 def test_a_weight_sync_has_its_parts(small: Workload) -> None:
     parts = weight_sync_seconds(small)
-    assert parts["gathering"] == pytest.approx(sync_bytes(small) / link_speed(small))
+    assert parts["gathering"] == pytest.approx(sync_bytes(small) / small.link_speed)
     assert 0.1 < sum(parts.values()) < 10
     awake = replace(small, engine=replace(small.engine, frees_memory=False))
     assert weight_sync_seconds(awake).keys() == parts.keys() - {"sleep and wake"}
