@@ -142,44 +142,15 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command other than `train`; ends the process if they are wrong."""
     parser = parser_of(name)
-    parsed, unknown = parser.parse_known_args(arguments)
-    # argparse takes overrides only up to the first option.
-    overrides = getattr(parsed, "overrides", None)
-    if overrides is None and unknown and not any(word.startswith("-") for word in unknown):
-        unknown = _placed(parser, parsed, unknown)
-    if unknown and (overrides is None or any(word.startswith("-") for word in unknown)):
+    # Folders and overrides may stand behind an option, too.
+    parsed, unknown = parser.parse_known_intermixed_args(arguments)
+    if unknown:
         known = [option for action in parser._actions for option in action.option_strings]
         options = [word for word in unknown if word.startswith("--")]
         hints = "".join(did_you_mean(word.partition("=")[0], known) for word in options)
-        if overrides is not None and not hints:
+        if hasattr(parsed, "overrides") and not hints:
             from pacs.composing import without_dashes  # Hydra is slow to import
 
             hints = "".join(map(without_dashes, options))
         parser.error(named(f"unrecognized arguments: {' '.join(unknown)}.{hints}"))
-    if overrides is not None:
-        overrides += unknown
     return parsed
-
-
-def _placed(parser: argparse.ArgumentParser, parsed: argparse.Namespace, words: list[str]) -> list[str]:
-    """Take words as more of the argument that has several, or as the one that may be left out.
-
-    These, too, argparse takes only up to the first option.
-
-    Returns:
-        The words that are none.
-    """
-    for action in parser._actions:
-        if action.option_strings:
-            continue
-        there = getattr(parsed, action.dest)
-        try:
-            if action.nargs in ("*", "+"):
-                setattr(parsed, action.dest, [*there, *parser._get_values(action, words)])
-                return []
-            if action.nargs == "?" and there is None and len(words) == 1:
-                setattr(parsed, action.dest, parser._get_values(action, words))
-                return []
-        except argparse.ArgumentError as error:
-            parser.error(str(error))
-    return words
