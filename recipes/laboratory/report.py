@@ -33,12 +33,12 @@ The same with the 95% interval for the choice of the seeds and of the problems (
 far another set of such problems, as many of each band, might move the numbers. From {least} seeds on: the bootstrap
 of fewer is too narrow.""",
     "differences": """\
-Less {base}: the difference with its 95% interval over seeds by {test}; its p-value, corrected for all {count}
-comparisons of this page (Holm), where both arms have {p} seeds at least; and, from {bootstrap} seeds on, the interval
-for the choice of seeds and problems, with the same problems drawn for both arms. {pairing}""",
+Each arm minus {base}, with the 95% interval over seeds by {test}. p is corrected for all {count} comparisons of this
+page (Holm), and needs {p} seeds of both arms. From {bootstrap} seeds on there is also the interval for the choice of
+seeds and problems, with the same problems drawn for both arms. {pairing}""",
     "bands": "By the band of difficulty that a problem was made in (and how many problems it has), means over seeds.",
     "band_differences": """\
-Each arm's less {base}'s, with 95% intervals over seeds, which are not corrected for their number.""",
+Each arm minus {base}, with 95% intervals over seeds, which are not corrected for their number.""",
     "by_step": """\
 {shown} on test problems after so many steps, means over seeds. Where arms differ in how many rollouts a step
 has, steps are not equal rollouts.""",
@@ -48,14 +48,13 @@ has, steps are not equal rollouts.""",
 Of the {number} problems that no run had right once in its evaluation before training ({samples} samples of each): the
 share that was right at least once in the last evaluation, and pass@1. Means over seeds.""",
     "level": """\
-What an arm's runs are like, and have cost, where they first reach a pass@1 of {level:g}, between two evaluations in
-proportion. Means over the seeds that get there, of these alone where not all do; a run that failed does not. "By the
-first": how many of them are there by the first evaluation of the training, so that they are on a straight line from the
-start. pass@64 mostly bends there, and such a line reads low: compare it between arms that have as few. "≤": a run was
-there before training.""",
+Measures and cost of an arm's runs where they first reach a pass@1 of {level:g}, interpolated linearly between two
+evaluations. Means over the seeds that reach it; a failed run does not. "By the first": how many of them reach it by the
+first evaluation of the training, and are interpolated from the start. pass@64 mostly curves there, so that it reads too
+low: compare it between arms with few such runs. "≤": a run was there before training.""",
     "rollouts": """\
-Arms whose runs have more rollouts than others, where they have {rollouts:,.0f} of them, between two evaluations in
-proportion: the comparison at equal rollouts.""",
+The comparison at equal rollouts: arms with more rollouts than others, at {rollouts:,.0f} of them, interpolated linearly
+between two evaluations.""",
     "signals": """\
 Over the steps' own samples, from the first quarter of the run to the last. resets: how often the reference became the
 policy. Of PACS: the residual is the mean of
