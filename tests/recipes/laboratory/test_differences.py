@@ -69,7 +69,7 @@ def test_several_baselines_have_a_table_each_and_one_correction(made: Made) -> N
     assert len(corrected) == 8
     page = report.page(comparison)
     for base in names:
-        assert f"## Against {base}\n\nLess {base}: " in page
+        assert f"## Against {base}\n\nEach arm minus {base}, " in page
     assert page.count("corrected for all 8\ncomparisons of this page") == 3
 
 
