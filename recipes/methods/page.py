@@ -30,11 +30,11 @@ interval (Student's t). distinct: distinct right answers to a problem among its 
 distribution over them, in nats; thousand tokens: all that were generated to train, those of groups that were thrown
 away among them.""",
     "laboratory": """\
-The laboratory's mean ([its page](../laboratory/results/methods-{task}.md)), and the stack minus the laboratory: the difference
+The laboratory's mean ([its page](../laboratory/results/methods-{task}.md)), and stack minus laboratory: the difference
 with its 95% interval by Welch's t-test, and its p-value, corrected for all of this table (Holm); of fewer than three
 seeds there is none. lr: of the stack's runs, and of the laboratory's.""",
     "baseline": """\
-Each arm minus {base} on the stack, likewise; "in the laboratory": the difference of the same two there, with its interval.""",
+Each arm minus {base} on the stack, likewise; "in the laboratory": the same difference there, with its interval.""",
 }
 #: Measure -> seed -> value.
 Values = Mapping[str, Mapping[int, float]]
