@@ -9,16 +9,8 @@ import torch
 
 from pacs.base.terminal import print, visible
 from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
+from pacs.integration.trainer import step_rows
 from pacs.integration.trainer.grades import Grades, joined
-from pacs.integration.trainer.step_rows import (
-    columns,
-    dense_ids,
-    group_uid,
-    is_padding,
-    prompt_uid,
-    row_sums,
-    session_of,
-)
 from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
 from pacs.metrics.duplicates import fingerprint
 from pacs.metrics.outcomes import component_metrics, validation_metrics
@@ -64,24 +56,24 @@ class Grading:
             ValueError: A reward is not finite.
         """
         config = self.trainer.config
-        data = columns(batch, "rm_scores", "response_mask", "extra_fields")
-        rewards = row_sums(data["rm_scores"])
+        data = step_rows.columns(batch, "rm_scores", "response_mask", "extra_fields")
+        rewards = step_rows.row_sums(data["rm_scores"])
         if not rewards.isfinite().all():
-            asked, decode = columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
+            asked, decode = step_rows.columns(batch, "data_source", "prompts"), self.trainer.tokenizer.decode
             prompts = [decode(ids, skip_special_tokens=True) for ids in asked["prompts"].unbind()]
             sources, step = asked.get("data_source").tolist(), self.trainer.global_steps
             raise not_finite(rewards.tolist(), sources, prompts, f"step {step}")
         extra_fields = data.get("extra_fields").tolist()
         infos = [with_told(extra) for extra in extra_fields]
-        sampled = [not is_padding(tag) for tag in batch.tags]
+        sampled = [not step_rows.is_padding(tag) for tag in batch.tags]
         last = responses_per_prompt(config) if uneven_groups(config) else math.inf
         return Grades(
             rewards=rewards,
             scores=torch.tensor(without_shaping(rewards.tolist(), infos)),
-            group_ids=dense_ids([group_uid(key, config) for key in batch.keys]),
+            group_ids=step_rows.dense_ids([step_rows.group_uid(key, config) for key in batch.keys]),
             sampled=torch.tensor(sampled),
-            first=torch.tensor(sampled) & (torch.tensor([session_of(key) for key in batch.keys]) < last),
-            tokens=row_sums(data["response_mask"]),
+            first=torch.tensor(sampled) & (torch.tensor([step_rows.session_of(key) for key in batch.keys]) < last),
+            tokens=step_rows.row_sums(data["response_mask"]),
             truncated=torch.tensor([length >= config.data.max_response_length for length in _lengths(batch, config)]),
             fingerprints=torch.tensor(_fingerprints(batch, extra_fields, sampled)),
             masked=torch.tensor([float(extra.get(MASKED, 0)) for extra in extra_fields]),
@@ -133,7 +125,7 @@ class Grading:
         """
         if not self.trainer.config.run.reward.total:
             return {}
-        extra_fields = columns(batch, "extra_fields").get("extra_fields").tolist()
+        extra_fields = step_rows.columns(batch, "extra_fields").get("extra_fields").tolist()
         infos = [extra.get("reward_extra_info", {}) for extra in extra_fields]
         return {
             key: {"correctness": info.get("score", info.get("acc"))}
@@ -177,12 +169,11 @@ def _lengths(batch: Any, config: Any) -> list[int]:
     lengths = [tag["response_len"] for tag in batch.tags]
     if not trains_completions(config):
         return lengths
+    uids, prompts = [step_rows.prompt_uid(key) for key in batch.keys], [tag["prompt_len"] for tag in batch.tags]
     asked: dict[str, int] = {}
-    for key, tag in zip(batch.keys, batch.tags, strict=True):
-        uid = prompt_uid(key)
-        asked[uid] = min(asked.get(uid, tag["prompt_len"]), tag["prompt_len"])
-    prefixes = [tag["prompt_len"] - asked[prompt_uid(key)] for key, tag in zip(batch.keys, batch.tags, strict=True)]
-    return [length + prefix for length, prefix in zip(lengths, prefixes, strict=True)]
+    for uid, prompt in zip(uids, prompts, strict=True):
+        asked[uid] = min(asked.get(uid, prompt), prompt)
+    return [length + prompt - asked[uid] for length, prompt, uid in zip(lengths, prompts, uids, strict=True)]
 
 
 def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[bool]) -> list[int]:
@@ -190,7 +181,7 @@ def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[
     noted = [extra.get(FINGERPRINT) if known else 0 for extra, known in zip(extra_fields, sampled, strict=True)]
     if len(of_all := [int(number) for number in noted if number is not None]) == len(noted):
         return of_all
-    return [fingerprint(tokens.tolist()) for tokens in columns(batch, "responses")["responses"].unbind()]
+    return [fingerprint(tokens.tolist()) for tokens in step_rows.columns(batch, "responses")["responses"].unbind()]
 
 
 def _vine(extra_fields: list[dict[str, Any]]) -> torch.Tensor:

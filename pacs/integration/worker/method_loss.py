@@ -20,17 +20,7 @@ from pacs.algorithm import (
     row_columns,
     scale_gradient,
 )
-from pacs.integration.exchange import (
-    MERGED,
-    REFERENCE,
-    ROLLOUT,
-    SCORED,
-    TABLES,
-    MiniBatch,
-    ReferenceSpans,
-    RowFields,
-    StepSettings,
-)
+from pacs.integration import exchange
 
 
 @dataclass(frozen=True)
@@ -61,13 +51,14 @@ class MethodLoss:
         """
         log_probs = no_padding_2_padding(model_output["log_probs"], data)
         mask = data["response_mask"].to_padded_tensor(0) != 0
-        fields, step, mini_batch = RowFields.unpack(data), StepSettings.unpack(data), MiniBatch.unpack(data)
-        reference = log_probs.detach() if mini_batch.self_reference else data[REFERENCE].to_padded_tensor(0)
+        fields, step = exchange.RowFields.unpack(data), exchange.StepSettings.unpack(data)
+        mini_batch = exchange.MiniBatch.unpack(data)
+        reference = log_probs.detach() if mini_batch.self_reference else data[exchange.REFERENCE].to_padded_tensor(0)
         weights = self._correction(reference, mask, data)
         trained = log_probs if weights is None else scale_gradient(log_probs, weights)
         constants = fields.constants()
         if step.strategy == "cached":
-            rows = dict(zip(row_columns(self.method), data[SCORED].unbind(dim=1), strict=True))
+            rows = dict(zip(row_columns(self.method), data[exchange.SCORED].unbind(dim=1), strict=True))
             objectives = None
             if self.method.tokenwise:
                 objectives = credited_objectives(trained, reference, mask, self.method, constants.credit)
@@ -97,7 +88,7 @@ class MethodLoss:
             )
         table: dict[str, torch.Tensor] = {}
         if step.answer_weight:
-            answers = ReferenceSpans.unpack(data).mask(mask.shape[1]) & fields.row_mask[:, None]
+            answers = exchange.ReferenceSpans.unpack(data).mask(mask.shape[1]) & fields.row_mask[:, None]
             probabilities = mean_probabilities(log_probs, answers)
             loss = loss - step.answer_weight * probabilities.sum() / mini_batch.rows
             table["answer_probability"], table["answered"] = probabilities.detach(), answers.any(dim=1)
@@ -111,14 +102,14 @@ class MethodLoss:
             table["guided"] = fields.guided
         # One transfer to the host for all columns.
         values = torch.stack([column.float() for column in table.values()]).cpu()
-        return loss * data["dp_size"], {TABLES: (tuple(table), values)}
+        return loss * data["dp_size"], {exchange.TABLES: (tuple(table), values)}
 
     def _correction(self, old_log_probs: torch.Tensor, mask: torch.Tensor, data: Any) -> torch.Tensor | None:
         """(B, T) what `update.correction` multiplies the gradient of each token by; None: nothing."""
         correction = self.method.update.correction
         if not correction.active:
             return None
-        return correction_weights(old_log_probs, data[ROLLOUT].to_padded_tensor(0), mask, correction)
+        return correction_weights(old_log_probs, data[exchange.ROLLOUT].to_padded_tensor(0), mask, correction)
 
     @torch.no_grad()
     def _token_columns(
@@ -140,12 +131,12 @@ class MethodLoss:
         if "entropy" in model_output:
             entropy = no_padding_2_padding(model_output["entropy"], data)
             columns["entropy"] = torch.where(mask, entropy, 0).sum(dim=1)
-        if ROLLOUT in data:
-            gap = torch.where(mask, (log_probs - data[ROLLOUT].to_padded_tensor(0)).abs(), 0)
+        if exchange.ROLLOUT in data:
+            gap = torch.where(mask, (log_probs - data[exchange.ROLLOUT].to_padded_tensor(0)).abs(), 0)
             columns["rollout_gap"] = gap.sum(dim=1)
             columns["rollout_gap_worst"] = gap.amax(dim=1)
         if self.method.update.merge_duplicates:
-            merged = data[MERGED] if MERGED in data else torch.zeros_like(mask[:, 0])
+            merged = data[exchange.MERGED] if exchange.MERGED in data else torch.zeros_like(mask[:, 0])
             columns["merged_tokens"] = mask.sum(dim=1) * merged
         return columns
 

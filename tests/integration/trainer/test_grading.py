@@ -10,7 +10,7 @@ import torch
 from omegaconf import OmegaConf
 
 from pacs.integration.exchange import GUIDED, TURNS
-from pacs.integration.trainer import grading
+from pacs.integration.trainer import step_rows
 from pacs.integration.trainer.grading import Grading, outcome
 from pacs.rewards.verdict import VerifierFailure
 
@@ -61,7 +61,7 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
         "responses": responses,
         "extra_fields": SimpleNamespace(tolist=lambda: infos),
     }
-    monkeypatch.setattr(grading, "columns", lambda batch, *names: rows)
+    monkeypatch.setattr(step_rows, "columns", lambda batch, *names: rows)
     tags = [{"response_len": length} for length in LENGTHS]
     tags[3]["is_padding"] = True
     return SimpleNamespace(keys=["a_0_0", "a_1_0", "b_0_0", "b_1_0", "b_2_0"], tags=tags)
@@ -70,8 +70,8 @@ def batch(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_turns_that_the_loop_tells_of_are_counted(batch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     turns = [{"last": 3, "turns": 2 + i % 2, "calls": i, "failed": 0, "cut": i == 1} if i else None for i in range(5)]
     extra = [{"reward_extra_info": {"status": "correct"}} | ({TURNS: each} if each else {}) for each in turns]
-    rows = grading.columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: extra)}
-    monkeypatch.setattr(grading, "columns", lambda batch, *names: rows)
+    rows = step_rows.columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: extra)}
+    monkeypatch.setattr(step_rows, "columns", lambda batch, *names: rows)
     grader = Grading(make_trainer())
     grades = grader.grade(batch)
     known = [each or {"turns": 1, "calls": 0, "failed": 0, "cut": False} for each in turns]
@@ -90,8 +90,8 @@ def test_the_parts_of_a_reward_are_logged_and_kept_by_name(batch: Any, monkeypat
         {"reward_extra_info": {"status": "correct" if score else "wrong", "score": score} | said}
         for score, said in zip(SCORES, parts, strict=True)
     ]
-    rows = grading.columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
-    monkeypatch.setattr(grading, "columns", lambda batch, *names: rows)
+    rows = step_rows.columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
+    monkeypatch.setattr(step_rows, "columns", lambda batch, *names: rows)
     grader = Grading(make_trainer(total="sum"))
     grades = grader.grade(batch)
     assert (grades.rewards.tolist(), grades.scores.tolist()) == (REWARDS, SCORES)
@@ -146,13 +146,13 @@ def test_tries_before_a_retry_are_counted_of_filtered_groups_too(batch: Any) -> 
 def test_the_agent_loops_fingerprints_are_taken_where_each_response_has_one(
     batch: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    rows = grading.columns(batch)
+    rows = step_rows.columns(batch)
     notes = [
         {"reward_extra_info": {"score": s}, "pacs_fingerprint": n} for s, n in zip(SCORES, (7, 7, 8, 0, 7), strict=True)
     ]
     del notes[3]["pacs_fingerprint"]  # padding has none
     changed = rows | {"extra_fields": SimpleNamespace(tolist=lambda: notes)}
-    monkeypatch.setattr(grading, "columns", lambda batch, *names: {name: changed[name] for name in names})
+    monkeypatch.setattr(step_rows, "columns", lambda batch, *names: {name: changed[name] for name in names})
     grader = Grading(make_trainer())
     assert grader.grade(batch).fingerprints.tolist() == [7, 7, 8, 0, 7]
     del notes[4]["pacs_fingerprint"]
@@ -167,8 +167,8 @@ def test_so_large_a_share_may_be_left_ungraded(
     """One of four responses that was not graded."""
     statuses = ("wrong", "timeout", "wrong", "wrong", "wrong")
     infos = [{"reward_extra_info": {"status": status, "score": 0.0}} for status in statuses]
-    rows = grading.columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
-    monkeypatch.setattr(grading, "columns", lambda batch, *names: rows)
+    rows = step_rows.columns(batch) | {"extra_fields": SimpleNamespace(tolist=lambda: infos)}
+    monkeypatch.setattr(step_rows, "columns", lambda batch, *names: rows)
     with pytest.raises(VerifierFailure, match="1 of 4 responses") if refused else nullcontext():
         Grading(make_trainer(verifier_errors=most)).grade(batch)
 
