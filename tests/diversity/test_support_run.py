@@ -170,6 +170,18 @@ def test_evaluations_elsewhere_checkpoints_that_are_gone_and_several_tasks(
     assert [*read(out)["tasks"]["sums"]["k"]["2"]["steps"]] == ["5", "20"]
 
 
+def test_a_checkpoint_without_an_evaluation_is_left_out(
+    run: Path, out: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for step, name in ((0, "initial"), (10, "step_10")):
+        write_evaluation(out / name, run, step)
+    assert support(run, "--out", out) == 0
+    assert f"step 20 is left out: {out / 'step_20'} is no finished evaluation" in capsys.readouterr().out
+    assert [policy["step"] for policy in read(out)["settings"]["policies"]] == [0, 10]
+    shutil.rmtree(out / "step_10")
+    assert "no checkpoint has a finished evaluation: give --tasks" in refused(capsys, run, "--out", out)
+
+
 class Evaluations:
     """`pacs evaluate` without engines: it notes what it is asked for, and leaves what the real one would.
 
