@@ -110,3 +110,14 @@ def test_the_mean_of_several_metrics_is_taken_in_each_run_first(make_run):
 def test_resets_are_those_of_any_run(make_run):
     runs = read_runs([make_run("a", resets=[2, 4]), make_run("b", resets=[2, 5]), make_run("c")])
     assert Group("g", tuple(runs)).resets == [2, 4, 5]
+
+
+def test_the_metrics_that_any_run_has_are_in_one_order(make_run):
+    names = [f"x/{letter}" for letter in "hgfedcba"]
+    runs = read_runs(
+        [
+            make_run(name, more=dict.fromkeys(some, lambda step: 1.0))
+            for name, some in (("a", names[:5]), ("b", names[3:]))
+        ]
+    )
+    assert Group("g", tuple(runs)).keys("x/*") == sorted(names)
