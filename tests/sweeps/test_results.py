@@ -145,6 +145,7 @@ def test_an_evaluation_of_one_seed_has_its_interval_over_problems(sweep: Sweep, 
     page = render(results)["results.md"].decode()
     assert "50.00 [0.00, 100.00] (1)" in page
     assert "3 of 3 runs are finished, 3 of them evaluated." in page
+    assert "Finished, but" not in page
 
 
 def test_an_evaluated_setting_without_a_log_is_drawn_too(sweep: Sweep, make_run: MakeRun) -> None:
