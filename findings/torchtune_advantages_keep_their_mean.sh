@@ -6,10 +6,10 @@
 # critic is off by, changes nothing.
 # Seen (2026-11-30, torchtune 0.6.1, torch 2.13.0; its own rewards and advantages, ten responses of four tokens, no KL term, a
 # critic that says 0 or 0.5): rlhf.whiten takes the mean off and, with its default of shift_mean=True, adds it again, and
-# estimate_advantages, which the PPO recipe calls, leaves it at that. The spread is 1, and the mean is that of the raw advantages:
-# what the critic is off by. Until the critic has learned the level of the rewards, every sampled token gets likelier, or less
-# likely, whatever the response was worth. With the recipe's default penalty of -3 for a missing end, responses that have an end
-# and a reward of 0 are pushed down, too. (TRL, which the code names as its source, adds the mean where the argument is False.)
+# estimate_advantages, which the PPO recipe calls, leaves it at that. The spread is 1, and the mean is that of the raw
+# advantages: what the critic is off by. Until the critic has learned the level of the rewards, every sampled token gets
+# likelier, or less likely, whatever the response was worth. With the recipe's default penalty of -3 for a missing end,
+# responses that have an end and a reward of 0 are pushed down, too. (verl's masked_whiten adds it where the argument is False.)
 # Take the mean off yourself: advantages - rlhf.masked_mean(advantages, mask).
 #
 #   rewards, critic: advantages of the better and of the worse response, their mean
