@@ -70,7 +70,7 @@ def test_several_baselines_have_a_table_each_and_one_correction(made: Made) -> N
     page = report.page(comparison)
     for base in names:
         assert f"## Against {base}\n\nEach arm minus {base}, " in page
-    assert page.count("corrected for all 8\ncomparisons of this page") == 3
+    assert page.count("corrected for all 8 comparisons of this\npage") == 3
 
 
 def test_too_few_seeds_have_no_p_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
