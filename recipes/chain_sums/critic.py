@@ -2,11 +2,12 @@
 
     python -m recipes.chain_sums.critic --start outputs/chain_sums
     python -m recipes.chain_sums.critic --start outputs/chain_sums --responses 4096 --epochs 3
+    python -m recipes.chain_sums.critic --start outputs/chain_sums --critic outputs/trained
 
-The critic of the laboratory (the policy's body with a value head) learns the reward of a response at each of its
-tokens, as VC-PPO's does while the policy stands. Then it values new responses to the same problems. Prints
-1 - var(R - V) / var(R) over their tokens, all together and in each quarter of a response, beside what the problem's own
-pass rate explains.
+The critic of the laboratory (a value head on the policy's body, or on that of `--critic`) learns the reward of a
+response at each of its tokens, as VC-PPO's does while the policy stands. Then it values new responses to the same
+problems. Prints 1 - var(R - V) / var(R) over their tokens, all together and in each quarter of a response, beside what
+the problem's own pass rate explains.
 """
 
 import argparse
@@ -15,9 +16,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
+from transformers import AutoModelForCausalLM, PreTrainedModel
 
-from pacs.base.arguments import positive, positive_number, whole_seed
-from pacs.base.errors import UserError
+from pacs.base.arguments import path, positive, positive_number, whole_seed
+from pacs.base.errors import UserError, one_line
 from pacs.base.markdown import table
 from pacs.base.terminal import print
 from recipes.genac_arithmetic.heads import pretrained
@@ -81,10 +83,29 @@ def _prompts(samples: Samples) -> list[tuple[int, ...]]:
     return [tuple(ids[mask].tolist()) for ids, mask in rows]
 
 
-def measure(start: Path, numbers: Sequence[int], epochs: float, lr: float, seed: int) -> str:
-    """The table in Markdown, a line for each number of responses."""
+def loaded(folder: Path, beginning: Beginning) -> PreTrainedModel:
+    """Another model that reads the policy's tokens."""
+    try:
+        model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    except (OSError, ValueError) as error:
+        raise UserError(f"--critic {folder} is no model ({one_line(error)}): give the folder of one") from error
+    size, needed = model.config.vocab_size, beginning.policy.config.vocab_size
+    if size != needed:
+        raise UserError(f"--critic {folder} reads {size} tokens, and the policy {needed}: give a model of its task")
+    return model
+
+
+def measure(
+    start: Path, numbers: Sequence[int], epochs: float, lr: float, seed: int, critic_model: Path | None = None
+) -> str:
+    """The table in Markdown, a line for each number of responses.
+
+    Raises:
+        UserError: `start` is none, or `critic_model` cannot be loaded or has another vocabulary than the policy.
+    """
     torch.manual_seed(seed)
     beginning = read_beginning(start, prompts=PROMPTS, split="probe", problems=1)
+    body = beginning.policy if critic_model is None else loaded(critic_model, beginning)
     began = time.monotonic()
     every, rewards = answered(beginning, max(numbers) + HELD_OUT, seed)
     new = torch.arange(len(every) - HELD_OUT, len(every))
@@ -94,7 +115,7 @@ def measure(start: Path, numbers: Sequence[int], epochs: float, lr: float, seed:
     for number in numbers:
         first, updates = torch.arange(number), max(1, round(epochs * number / ROWS))
         known, known_rewards = every.of(first), rewards[first]
-        critic = pretrained(beginning.policy, known, known_rewards, steps=updates, responses=ROWS, lr=lr, seed=seed)
+        critic = pretrained(body, known, known_rewards, steps=updates, responses=ROWS, lr=lr, seed=seed)
         for name, values in (
             (f"{updates:,} updates", valued(critic, held_out)),
             ("pass rate", by_problem(known, known_rewards, held_out)),
@@ -118,11 +139,14 @@ def main() -> None:
     )
     parser.add_argument("--epochs", type=positive_number, default=1.5, help="how often each is seen (default: 1.5)")
     parser.add_argument("--lr", type=positive_number, default=5e-4, help="falls in the second half (default: 5e-4)")
+    about = "folder of the model that the critic begins as, such as an export of a trained policy (default: the policy)"
+    parser.add_argument("--critic", type=path, metavar="DIR", help=about)
     parser.add_argument("--seed", type=whole_seed, default=0, help="of prompts, responses and order (default: 0)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     try:
-        print(measure(arguments.start, arguments.responses, arguments.epochs, arguments.lr, arguments.seed))
+        asked = (arguments.responses, arguments.epochs, arguments.lr, arguments.seed, arguments.critic)
+        print(measure(arguments.start, *asked))
     except UserError as error:
         parser.error(str(error))
 

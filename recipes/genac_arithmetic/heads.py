@@ -28,7 +28,7 @@ def pretrained(
     """A value head after regression of each token's value on its response's outcome, as VC-PPO begins.
 
     Args:
-        actor: that sampled, and whose body the critic begins with.
+        actor: the model whose body the critic begins with.
         samples: B responses.
         outcomes: (B,) of each.
         steps: updates.

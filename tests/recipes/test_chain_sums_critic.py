@@ -1,12 +1,15 @@
 """What a critic explains, against numpy's own variances; the pass rate of a problem, by hand; the program itself."""
 
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
 
-from recipes.chain_sums.critic import by_problem, explained, measure
+from pacs.base.errors import UserError
+from recipes.chain_sums.critic import by_problem, explained, loaded, measure
+from recipes.laboratory.beginning import read_beginning
 from recipes.laboratory.sampling import Samples
 from recipes.laboratory.starts import start_of
 
@@ -49,6 +52,21 @@ def test_a_problems_pass_rate_is_that_of_the_known_responses_to_it() -> None:
     assert rates[:, 0].tolist() == pytest.approx([1.0, 1 / 3, 3 / 5])
     assert rates.shape == new.response_mask.shape
     assert (rates == rates[:, :1]).all()
+
+
+def test_a_critic_begins_as_another_model_that_reads_the_same_tokens(tmp_path: Path) -> None:
+    start = start_of("chain_sums", 0, tmp_path)
+    beginning = read_beginning(start, prompts=1, split="probe", problems=1)
+    other = type(beginning.policy)(deepcopy(beginning.policy.config))
+    other.save_pretrained(tmp_path / "other")
+    critic = loaded(tmp_path / "other", beginning)
+    assert all(map(torch.equal, critic.parameters(), other.parameters()))
+    other.resize_token_embeddings(beginning.policy.config.vocab_size + 1)
+    other.save_pretrained(tmp_path / "larger")
+    with pytest.raises(UserError, match="give a model of its task"):
+        loaded(tmp_path / "larger", beginning)
+    with pytest.raises(UserError, match="nowhere is no model"):
+        loaded(tmp_path / "nowhere", beginning)
 
 
 @pytest.mark.long
