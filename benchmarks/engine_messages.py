@@ -63,7 +63,8 @@ def measure(pause: bool, messages: int, apart: float) -> tuple[float, float]:
     poller = zmq.Poller()
     poller.register(queue.local_socket, zmq.POLLIN)
     poller.register(reader.sentinel, zmq.POLLIN)
-    poller.poll()  # until the reader is there, or dead
+    if queue.local_socket not in dict(poller.poll()):  # the reader's files are closed a moment before it is dead
+        reader.join()
     check_reads(reader)
     queue.wait_until_ready()
     for _ in range(messages):

@@ -142,8 +142,9 @@ def parser_of(name: str) -> argparse.ArgumentParser:
 def parse(name: str, arguments: Sequence[str]) -> argparse.Namespace:
     """The arguments of a command other than `train`; ends the process if they are wrong."""
     parser = parser_of(name)
-    # Folders and overrides may stand behind an option, too.
-    parsed, unknown = parser.parse_known_intermixed_args(arguments)
+    parsed, unknown = parser.parse_known_args(arguments)  # this one names all that is missing
+    if unknown:  # folders and overrides may stand behind an option, too
+        parsed, unknown = parser.parse_known_intermixed_args(arguments)
     if unknown:
         known = [option for action in parser._actions for option in action.option_strings]
         options = [word for word in unknown if word.startswith("--")]
