@@ -153,7 +153,7 @@ class RealRun:
             The step that the run went on from: `after_step`, or a later one on a machine that is quick.
         """
         start = self.start()
-        start.wait_for(start.trains)
+        start.wait_for(lambda: start.trains() and bool(start.titled(process)))
         # verl forks a judge's router from the trainer, under the trainer's name.
         victim = min(start.titled(process), key=lambda each: each.create_time())
         start.wait_for(lambda: start.has_trained(after_step), at_once=True)
