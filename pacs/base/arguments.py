@@ -43,6 +43,12 @@ def add_count(add: Callable[..., object], option: str, default: int, about: str,
     add(option, type=positive, default=default, metavar=metavar, help=f"{about} (default: {default})")
 
 
+def add_out(add: Callable[..., object]) -> None:
+    """Add `--out`, of a command that writes its files anew at each call."""
+    about = "folder to write to; files of an earlier call are replaced"
+    add("--out", required=True, type=Path, metavar="DIR", help=about)
+
+
 def whole_seed(text: str) -> int:
     """A seed. One below 0 is refused: to Python's generator it is the same as without its sign."""
     if not text.isdecimal() or int(text) > LARGEST_SEED:

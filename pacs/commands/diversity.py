@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pacs.base.arguments import add_count, name, positive
+from pacs.base.arguments import add_count, add_out, name, positive
 from pacs.base.errors import UserError, nearest
 from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
@@ -49,13 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folders", nargs="+", type=Path, metavar="EVALUATION", help="one or two folders of `pacs evaluate`"
     )
-    parser.add_argument(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="DIR",
-        help="folder to write to; files of an earlier call are replaced",
-    )
+    add_out(parser.add_argument)
     parser.add_argument("--task", nargs="+", metavar="T", help="tasks (default: all that the evaluations share)")
     about = "responses between which distances are taken (default: %(default)s)"
     parser.add_argument("--responses", choices=("correct", "all"), default="correct", help=about)

@@ -13,7 +13,7 @@ examples:
 import argparse
 from pathlib import Path
 
-from pacs.base.arguments import positive
+from pacs.base.arguments import add_out, positive
 from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
 
@@ -26,13 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     add = parser.add_argument
     add("folders", nargs="+", type=Path, metavar="FOLDER", help="folder of an evaluation")
-    add(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="DIR",
-        help="folder to write to; files of an earlier call are replaced",
-    )
+    add_out(add)
     about = "most tokens of a response (default: the evaluations' --max-tokens, halved up to four times)"
     add("--budgets", nargs="+", type=positive, metavar="N", help=about)
     about = "folder of the model whose tokenizer cuts the samples (default: the evaluation's own model)"

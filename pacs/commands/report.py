@@ -24,6 +24,7 @@ examples:
 import argparse
 from pathlib import Path
 
+from pacs.base.arguments import add_out
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder
 from pacs.base.terminal import print
@@ -35,13 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The command's arguments."""
     about = "folder of a training run, or results.json of a sweep"
     parser.add_argument("runs", nargs="+", type=Path, metavar="RUN", help=about)
-    parser.add_argument(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="DIR",
-        help="folder to write to; files of an earlier call are replaced",
-    )
+    add_out(parser.add_argument)
     about = "horizontal axis: steps (default), generated tokens so far, or seconds of training so far"
     parser.add_argument("--over", choices=AXES, default="steps", help=about)
     parser.add_argument("--each", action="store_true", help="draw every run by itself, without means and bands")

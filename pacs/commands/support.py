@@ -31,7 +31,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pacs.base.arguments import name, positive
+from pacs.base.arguments import add_out, name, positive
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, told_apart, write_atomically, write_json
 from pacs.base.terminal import print
@@ -55,13 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("base", type=Path, metavar="RUN|BASE", help="a run's folder, or the evaluation of the base model")
     add("model", nargs="?", type=Path, metavar="MODEL", help="with BASE: evaluation of the trained model")
-    add(
-        "--out",
-        required=True,
-        type=Path,
-        metavar="DIR",
-        help="folder to write to; files of an earlier call are replaced",
-    )
+    add_out(add)
     add("--task", nargs="+", metavar="T", help="evaluated tasks to compare (default: all in common)")
     about = "number of samples of each problem to use (default: all)"
     add("--k", nargs="+", type=positive, metavar="K", help=about)
