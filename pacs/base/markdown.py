@@ -7,9 +7,14 @@ from pacs.base.statistics import Estimate
 ABSENT = "–"
 
 
+def cell(value: object) -> str:
+    """A value within its cell, whatever it holds: a bar would end the cell, a line break the table."""
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table whose columns are padded to their widest cell, the first to the left and the others to the right."""
-    lines = [[cell.replace("|", "\\|").replace("\n", " ") for cell in line] for line in (header, *rows)]
+    lines = [[cell(value) for value in line] for line in (header, *rows)]
     widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     sides = [str.ljust, *[str.rjust] * (len(widths) - 1)]
     padded = [[side(cell, width) for side, cell, width in zip(sides, line, widths, strict=True)] for line in lines]

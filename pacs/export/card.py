@@ -7,6 +7,7 @@ from typing import Any
 
 from huggingface_hub import ModelCard, ModelCardData
 
+from pacs.base.markdown import cell
 from pacs.base.run_folder import RunFolder
 from pacs.base.settings import shown
 from pacs.base.terminal import visible
@@ -155,9 +156,4 @@ def _table(header: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:
     """A table of the rows that have a value, or nothing."""
     known = [row for row in rows if row[-1] is not None]
     lines = [header, ("---",) * len(header), *known]
-    return "\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines) if known else ""
-
-
-def _cell(value: object) -> str:
-    """A value within its cell, whatever it holds: a bar would end the cell, a line break the table."""
-    return str(value).replace("|", "\\|").replace("\n", " ")
+    return "\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines) if known else ""
