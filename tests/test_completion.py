@@ -67,6 +67,7 @@ FOLLOWS = [
     ("pacs evaluate show --pro", {"--problem"}),
     ("pacs train --config-name d", {"dapo", "disco", "distillation", "dppo_kl", "dppo_tv", "dr_grpo"}),
     ("pacs train --cfg job --res", {"--resolve"}),
+    ("pacs inspect ~nobody-has-this-name/", set()),
     ("pacs plan --config-name=di", {"--config-name=disco", "--config-name=distillation"}),
     ("pacs doctor --config-name dr", {"dr_grpo"}),
     ("pacs train recipe=s", {"recipe=smoke", "recipe=spelled_sums"}),
