@@ -15,7 +15,9 @@ from pacs.algorithm import (
     scale_gradient,
 )
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.distillation import TEACHER
 from pacs.algorithm.memory import rank_stride, remembered
+from recipes.laboratory.mini_batches import CUTS
 from recipes.laboratory.ppo import ADVANTAGES, Critic, Ppo, Values
 from recipes.laboratory.reading import effective_ranks, hidden_states, log_probs, mean_entropy_slopes
 from recipes.laboratory.rollouts import Batch
@@ -38,6 +40,7 @@ class Learner:
         max_response_tokens: of a response.
         clock: is told what the reference takes.
         critic: of PPO, one that has learned before; None: a new one.
+        teacher: of distillation.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class Learner:
         max_response_tokens: int,
         clock: Clock,
         critic: Critic | None = None,
+        teacher: PreTrainedModel | None = None,
     ) -> None:
         if isinstance(method, Aggregated):
             method = method.model_copy(update={"max_response_tokens": max_response_tokens})
@@ -56,6 +60,7 @@ class Learner:
         #: Whether each response was sampled by the policy of its step, behind the prompt that it is trained with.
         self._own_samples = settings.staleness == 0 and not settings.guided
         self._reference = copy.deepcopy(policy) if self._schedule.needs_model else None
+        self._teacher = teacher
         self._values = Values(policy, method, settings.clip_grad, critic) if isinstance(method, Ppo) else None
         self._memory: dict[str, float] = {}
         self._new_optimizer()
@@ -87,9 +92,10 @@ class Learner:
         self._memory = remembered(self._method, mask, everyone, streams, self._memory)
         weights = self._correction(batch.samples, at_start)
         losses, norms, columns = [], [], []
-        each = self._settings.prompts // self._settings.updates_per_step
+        cut = CUTS[self._settings.mini_batches]
+        update_of = cut(batch.rewards, batch.groups, self._settings.updates_per_step)
         for number in range(self._settings.updates_per_step):
-            rows = (batch.groups // each == number).nonzero()[:, 0]
+            rows = (update_of == number).nonzero()[:, 0]
             part = batch.samples.of(rows)
             reference = self._log_probs_of(self._reference, part) if by_model else part.log_probs
             if at_start is not None and not by_model:
@@ -133,6 +139,8 @@ class Learner:
             streams[RANKS] = effective_ranks(self._policy, samples, stride)
         if STATES in self._method.reads:
             streams[STATES] = hidden_states(self._policy, samples)
+        if self._teacher is not None:
+            streams[TEACHER] = self._log_probs_of(self._teacher, samples)
         if self._values is not None:
             streams[ADVANTAGES] = self._values.judge(samples, batch.rewards)
         return streams | batch.streams

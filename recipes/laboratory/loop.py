@@ -17,6 +17,7 @@ from recipes.laboratory.seconds import Clock
 from recipes.laboratory.settings import Settings
 from recipes.laboratory.signals import Calibration, point
 from recipes.laboratory.starts import start_digest
+from recipes.laboratory.teacher import read_teacher
 
 #: Of a run: what keeps the seeds of two runs' evaluations apart.
 MOST_STEPS = 1_000_000
@@ -57,7 +58,8 @@ def run(start: Path, settings: Settings, evaluation: Evaluation, report: Callabl
     )
     adapt(begun.policy, settings.adapters, settings.seed)
     rollouts = Rollouts(begun, settings, method, pool_of(start, begun, settings))
-    learner = Learner(begun.policy, settings, method, begun.max_response_tokens, clock)
+    teacher = read_teacher(start, settings, report)
+    learner = Learner(begun.policy, settings, method, begun.max_response_tokens, clock, teacher=teacher)
     curve: list[dict[str, Any]] = []
     evaluations: list[dict[str, Any]] = []
     so_far: dict[str, Any] = {"step": 0, "rollouts": 0, "tokens": 0, "seconds": 0.0}

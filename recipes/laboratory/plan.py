@@ -52,7 +52,7 @@ class Run:
             options["token_weight"] = {"name": name, name: weight[name]}
         settings = {**asdict(self.settings), "options": options}
         settings |= {name: _as_said(settings[name], defaults) for name, defaults in SECTIONS.items()}
-        for name in (*SECTIONS, "adapters", "graded_by", "train_answer"):
+        for name in (*SECTIONS, "adapters", "graded_by", "train_answer", "mini_batches", "teacher"):
             if not settings[name]:  # an empty section, too, is off
                 del settings[name]
         settings = {name: "inf" if value == float("inf") else value for name, value in settings.items()}

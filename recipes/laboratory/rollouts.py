@@ -18,7 +18,7 @@ from recipes.laboratory.retries import retried
 from recipes.laboratory.rewards import Rewards
 from recipes.laboratory.sampling import Samples, joined, sample
 from recipes.laboratory.settings import Settings
-from recipes.laboratory.vine import step_values
+from recipes.laboratory.vine import completed
 from recipes.starts.read import Problems
 
 
@@ -27,10 +27,10 @@ class Batch:
     """A step's B responses, a group of them to each prompt, and what sampling them took.
 
     `labels` (B,) float32, 0 or 1, and `groups` (B,) int64; rows of a group are consecutive. `rewards` (B,) float32 are
-    what is trained on, mostly the labels. `first` (B,) bool are those without a second stage's. `rollouts` and `tokens`
-    were sampled: these are more than B where prompts were replaced, wrong responses tried again, or steps valued by
-    completions. `reward` is the share of right ones among all that were sampled, but for a second stage's, retries and
-    completions. `streams` have (B, T) values of the steps.
+    what is trained on, mostly the labels. `first` (B,) bool are those without a second stage's, and completions.
+    `rollouts` and `tokens` were sampled: these are more than B where prompts were replaced, wrong responses tried
+    again, or steps valued by completions. `reward` is the share of right ones among all that were sampled, but for a
+    second stage's, retries and completions. `streams` have (B, T) values of the steps.
     """
 
     samples: Samples
@@ -117,7 +117,7 @@ class Rollouts:
         if self._settings.retrying.after is not None:
             return self._with_retries(batch, problems)
         if self._settings.valuing.completions is not None:
-            return self._with_values(batch, problems)
+            return self._with_completions(batch, problems)
         return batch if self._settings.second_stage.schedule is None else self._with_second_stage(batch, problems)
 
     def _with_retries(self, batch: Batch, problems: Problems) -> Batch:
@@ -143,23 +143,42 @@ class Rollouts:
             tokens=batch.tokens + tokens,
         )
 
-    def _with_values(self, batch: Batch, problems: Problems) -> Batch:
-        """The batch with the values of its steps (`pacs.algorithm.vineppo`)."""
-        valued = step_values(
+    def _with_completions(self, batch: Batch, problems: Problems) -> Batch:
+        """The batch with completions of what stands between its steps (`recipes.laboratory.vine`)."""
+        vine, samples = self._settings.valuing, batch.samples
+        found = completed(
             self._sampler,
             self._beginning.tokenizer,
-            batch.samples,
+            samples,
             batch.groups,
             problems,
-            self._settings.valuing,
+            vine,
             max_tokens=self._beginning.max_response_tokens,
             generator=self._generator,
         )
+        if found is None:
+            return batch
+        taken = {
+            "rollouts": batch.rollouts + len(found.labels),
+            "tokens": batch.tokens + int(found.samples.response_mask.sum()),
+        }
+        if not vine.train_completions:
+            return replace(batch, streams=found.step_values(samples.response_mask), **taken)
+        # A state's completions are a group, beside that of the prompt.
+        of_prompts = torch.tensor([int(batch.groups[uses[0][0]]) for uses in found.before])
+        states = torch.arange(len(found.before)) + int(batch.groups[-1]) + 1
+        each = len(found.labels) // len(found.before)
+        whose = torch.cat([batch.groups, of_prompts.repeat_interleave(each)])
+        groups, order = torch.cat([batch.groups, states.repeat_interleave(each)]), whose.argsort(stable=True)
+        first = torch.arange(len(groups)) < len(batch.labels)
         return replace(
             batch,
-            streams=valued.streams,
-            rollouts=batch.rollouts + valued.rollouts,
-            tokens=batch.tokens + valued.tokens,
+            samples=joined([samples, found.samples]).of(order),
+            labels=torch.cat([batch.labels, found.labels])[order],
+            rewards=torch.cat([batch.rewards, found.labels])[order],
+            groups=groups[order].unique_consecutive(return_inverse=True)[1],
+            first=first[order],
+            **taken,
         )
 
     def _with_second_stage(self, batch: Batch, problems: Problems) -> Batch:

@@ -59,6 +59,15 @@ class Samples:
             self.entropies[rows, :longest],
         )
 
+    def cut(self, most: torch.Tensor) -> "Samples":
+        """Each response's first (B,) `most` tokens at most; texts stay as they are."""
+        width = self.response_mask.shape[1]
+        kept = torch.minimum(self.response_mask.sum(1), most)
+        mask = torch.arange(width) < kept[:, None]
+        seen = torch.cat([self.attention_mask[:, : self.ids.shape[1] - width], mask.long()], dim=1)
+        log_probs, entropies = (torch.where(mask, values, 0) for values in (self.log_probs, self.entropies))
+        return Samples(self.ids, seen, mask, self.texts, log_probs, entropies)
+
 
 def joined(parts: Sequence[Samples]) -> Samples:
     """The rows of all parts, padded alike."""

@@ -5,16 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pacs.algorithm import Method
-from pacs.algorithm.vineppo import STEP_VALUE
-from pacs.base.errors import UserError, did_you_mean
-from pacs.rewards.composite import RewardSettings
-from pacs.rewards.reference_answer import NAME as REFERENCE_PROBABILITY
+from pacs.base.errors import UserError
 from pacs.runs.settings import DarsSettings, GuidedSettings, PoolSettings, VineSettings
-from recipes.laboratory.adapters import check as check_adapters
-from recipes.laboratory.dapo import Dapo
+from recipes.laboratory.checks import CHECKS
 from recipes.laboratory.methods import method_named
-from recipes.laboratory.ppo import Ppo
 
 #: Whole numbers, and the least that each may be.
 LEAST = {
@@ -28,9 +22,6 @@ LEAST = {
     "evaluate_every": 0,
     "seed": 0,
 }
-
-#: What may grade a step's responses in the place of their rows' own verifier.
-GRADERS = ("exact_match", REFERENCE_PROBABILITY)
 
 #: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
 SLOPES = "mean_entropy_slope"
@@ -67,9 +58,11 @@ class Settings:
     vine: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.vine; {}: steps have no values
     guided: Mapping[str, Any] = field(default_factory=dict)  # as run.rollouts.guided, by what the verifier says
     reward: Mapping[str, Any] = field(default_factory=dict)  # as run.reward; {}: labels are trained on
-    graded_by: str | None = None  # one of GRADERS, to train on; labels stay those of the rows' own verifier
+    graded_by: str | None = None  # one of checks.GRADERS, to train on; labels stay those of the rows' own verifier
     train_answer: bool = False  # of reference_probability: also the sampled answer, which it has not seen
     adapters: Mapping[str, Any] = field(default_factory=dict)  # LoRA: rank, alpha; {}: all weights are trained
+    mini_batches: str | None = None  # balanced: of like sums of rewards; scattered: groups taken apart; None: as drawn
+    teacher: Mapping[str, Any] = field(default_factory=dict)  # of distillation: settings of the run that trains it
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
@@ -115,14 +108,8 @@ class Settings:
                 f"method.token_weight.name={method.token_weight.name} with staleness: it would read another policy's "
                 "hidden states than those of the one that sampled: set staleness to 0, or choose another weight"
             )
-        self._check_dars(method)
-        self._check_pool()
-        self._check_vine(method)
-        self._check_guided(method)
-        self._check_reward(method)
-        check_adapters(self.adapters)
-        if self.adapters and isinstance(method, Ppo):
-            raise UserError("adapters with method=ppo: its critic would be trained with them: leave one of them out")
+        for check in CHECKS:
+            check(self, method)
         smallest = method.smallest_group
         if self.responses < smallest:
             raise UserError(
@@ -149,96 +136,3 @@ class Settings:
     def retrying(self) -> GuidedSettings:
         """`guided`, with what it leaves out."""
         return GuidedSettings.from_mapping(self.guided)
-
-    def _check_guided(self, method: Method) -> None:
-        try:
-            guided = self.retrying
-        except ValueError as error:
-            raise UserError(str(error).replace(f"{GuidedSettings.SECTION}.", "guided.")) from error
-        if not self.guided:
-            return
-        if guided.after is None or guided.guidance != "error":
-            raise UserError(
-                f"guided={dict(self.guided)}: set after (failed or unsolved) and guidance=error: the laboratory's "
-                "problems have no hints and no solutions"
-            )
-        others = {
-            "dars": self.dars, "vine": self.vine, "staleness": self.staleness, "reward": self.reward,
-            "graded_by": self.graded_by, "method.token_weight": method.token_weight.name,
-            "rounds": isinstance(method, Dapo) and method.rounds > 1,
-        }  # fmt: skip
-        for name, there in others.items():
-            if there:
-                raise UserError(f"guided with {name} is not built here: leave one of them out")
-
-    def _check_reward(self, method: Method) -> None:
-        try:
-            reward = RewardSettings.from_mapping(self.reward)
-        except ValueError as error:
-            raise UserError(str(error).replace(f"{RewardSettings.SECTION}.", "reward.")) from error
-        if self.reward and reward.total is None:
-            raise UserError("reward has no total, without which nothing of it is read: set sum, clip or threshold")
-        if "judge" in reward.weights:
-            raise UserError("reward.judge: there is no server of a judge here: leave it out")
-        if self.graded_by not in (None, *GRADERS):
-            raise UserError(
-                f"graded_by={self.graded_by} is not known: choose one of {', '.join(GRADERS)}."
-                f"{did_you_mean(str(self.graded_by), GRADERS)}"
-            )
-        by_probability = self.graded_by == REFERENCE_PROBABILITY
-        if self.train_answer and not by_probability:
-            raise UserError(f"train_answer=true is of graded_by={REFERENCE_PROBABILITY} alone: leave it out")
-        if by_probability and self.staleness:
-            raise UserError(f"graded_by={REFERENCE_PROBABILITY} with staleness is not built: leave one out")
-        if self.vine and (self.graded_by or self.reward):
-            raise UserError(
-                "vine with reward or graded_by is not built: a step's value is the share of its completions that the "
-                "rows' own verifier takes for right, and would be taken off another reward: leave one out"
-            )
-        again = {"dars": self.dars, "pool": self.pool, "rounds": isinstance(method, Dapo) and method.rounds > 1}
-        for name in [name for name, there in again.items() if there and self.graded_by]:
-            raise UserError(
-                f"graded_by={self.graded_by} with {name} is not built: what is sampled would follow the rows' own "
-                "verifier, which such a run is not to know: leave one out"
-            )
-        graded = by_probability or (self.reward and reward.total != "threshold")
-        if graded and method.label_kind == "classes":
-            raise UserError(
-                f"method={self.method} trains on right and wrong responses alone: set reward.total=threshold, or use a "
-                "method that takes numbers, as pacs or grpo"
-            )
-
-    def _check_vine(self, method: Method) -> None:
-        try:
-            completions = self.valuing.completions
-        except ValueError as error:
-            raise UserError(str(error).replace(f"{VineSettings.SECTION}.", "vine.")) from error
-        if self.vine and completions is None:
-            raise UserError("vine has no completions, without which nothing of it is read: set how many value a step")
-        if (completions is not None) != (STEP_VALUE in method.reads):
-            mend = "leave it out" if completions else "set vine.completions, as 9"
-            raise UserError(f"vine.completions={completions} with method={self.method}: {mend}")
-        if completions and self.dars:
-            raise UserError("vine with dars is not tried: leave one of them out")
-
-    def _check_pool(self) -> None:
-        try:
-            weights = self.drawing.weights
-        except ValueError as error:
-            raise UserError(str(error).replace(f"{PoolSettings.SECTION}.", "pool.")) from error
-        if self.pool and weights is None:
-            raise UserError("pool has no weights, without which nothing of it is read: set uniform, sqrt or target")
-
-    def _check_dars(self, method: Method) -> None:
-        try:
-            dars = self.second_stage
-        except ValueError as error:
-            raise UserError(str(error).replace(f"{DarsSettings.SECTION}.", "dars.")) from error
-        if dars.schedule is None:
-            return
-        if dars.most <= self.responses:
-            raise UserError(f"dars.most={dars.most} must be above responses={self.responses}, the first ones")
-        if isinstance(method, Dapo) and method.rounds > 1:
-            raise UserError(
-                f"dars: method={self.method} replaces prompts instead: leave one of them out, or set rounds=1"
-            )

@@ -35,7 +35,7 @@ def point(batch: Batch, updated: Updated) -> dict[str, Any]:
         `log_ratio_mean`, in nats a response; `reset`; of a critic `explained_variance`; and of PACS `critic` of its
         scores, without those of a second stage of rollouts.
     """
-    size = int(batch.first.sum()) // int(batch.groups[-1] + 1)
+    size = int(batch.first.sum()) // len(batch.groups[batch.first].unique())
     right, sizes = torch.bincount(batch.groups, batch.labels), torch.bincount(batch.groups)
     tokens = int(batch.samples.response_mask.sum())
     return {
