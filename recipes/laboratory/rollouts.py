@@ -158,12 +158,13 @@ class Rollouts:
         )
         if found is None:
             return batch
-        taken = {
-            "rollouts": batch.rollouts + len(found.labels),
-            "tokens": batch.tokens + int(found.samples.response_mask.sum()),
-        }
+        batch = replace(
+            batch,
+            rollouts=batch.rollouts + len(found.labels),
+            tokens=batch.tokens + int(found.samples.response_mask.sum()),
+        )
         if not vine.train_completions:
-            return replace(batch, streams=found.step_values(samples.response_mask), **taken)
+            return replace(batch, streams=found.step_values(samples.response_mask))
         # A state's completions are a group, beside that of the prompt.
         of_prompts = torch.tensor([int(batch.groups[uses[0][0]]) for uses in found.before])
         states = torch.arange(len(found.before)) + int(batch.groups[-1]) + 1
@@ -178,7 +179,6 @@ class Rollouts:
             rewards=torch.cat([batch.rewards, found.labels])[order],
             groups=groups[order].unique_consecutive(return_inverse=True)[1],
             first=first[order],
-            **taken,
         )
 
     def _with_second_stage(self, batch: Batch, problems: Problems) -> Batch:
