@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-from pacs.algorithm import Method
 from pacs.algorithm.genac import SuccessRate
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from recipes.genac_arithmetic.bench import answers_of, make_bench
@@ -21,6 +20,7 @@ from recipes.genac_arithmetic.start import begin
 from recipes.genac_arithmetic.states import of_tokens, states_of
 from recipes.genac_arithmetic.truth import worth
 from recipes.laboratory.beginning import Beginning
+from recipes.laboratory.checks import CHECKS, check_vine
 from recipes.laboratory.learner import Learner
 from recipes.laboratory.methods import method_named
 from recipes.laboratory.ppo import Critic
@@ -57,9 +57,7 @@ ARMS = {
 class JointSettings(Settings):
     """As the laboratory's, where a critic of this recipe values steps, not completions."""
 
-    def _check_vine(self, method: Method) -> None:
-        if self.vine:
-            super()._check_vine(method)
+    CHECKS = tuple(check for check in CHECKS if check is not check_vine)
 
 
 class Judge:

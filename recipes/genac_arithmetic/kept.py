@@ -10,7 +10,7 @@ from pacs.base.commit import git_commit
 from pacs.base.files import read_lines
 from recipes.genac_arithmetic import start, teaching
 from recipes.genac_arithmetic.sizes import Sizes
-from recipes.laboratory.plan import digest
+from recipes.laboratory.digests import digest
 from recipes.laboratory.records import append, machine
 
 FILE = Path(__file__).with_name("results.jsonl")

@@ -83,7 +83,8 @@ def _reward(settings: "Settings", method: Method) -> None:
         )
 
 
-def _vine(settings: "Settings", method: Method) -> None:
+def check_vine(settings: "Settings", method: Method) -> None:
+    """Raise UserError where completions have no method that reads them, or a method has none to read."""
     try:
         vine = settings.valuing
     except ValueError as error:
@@ -169,7 +170,7 @@ def _teacher(settings: "Settings", method: Method) -> None:
 CHECKS: tuple[Callable[["Settings", Method], None], ...] = (
     _dars,
     _pool,
-    _vine,
+    check_vine,
     _guided,
     _reward,
     _adapters,

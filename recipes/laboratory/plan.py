@@ -1,6 +1,5 @@
 """From a question to its runs: which there are, in which order, and what the runs that tune have chosen."""
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -72,14 +71,6 @@ class Run:
         return self.settings.steps * self.settings.prompts * self.settings.responses
 
 
-def digest(value: Mapping[str, Any]) -> str:
-    """16 hexadecimal digits of the SHA-256 of a JSON object, whatever the order of its keys.
-
-    What is off (null, false, 0) counts as not there: a new setting that is off leaves the digests as they were.
-    """
-    return hashlib.sha256(json.dumps(_on(value), sort_keys=True, allow_nan=False).encode()).hexdigest()[:16]
-
-
 def _as_said(section: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
     """A section with "null" and "0" as texts where its default is another: left out, they would be that one."""
     said = {}
@@ -90,12 +81,6 @@ def _as_said(section: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[st
             value = json.dumps(value)
         said[name] = value
     return said
-
-
-def _on(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {name: _on(each) for name, each in value.items() if each is not None and each != 0}
-    return value
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ digest of the weights and problems it began with), `state` (finished or failed),
 `wall_seconds`, `date`, `machine`, `commit`, and `code`, the digest of the code that ran.
 """
 
-import hashlib
 import json
 import math
 import os
@@ -19,28 +18,10 @@ from typing import Any
 
 from pacs.base.commit import git_commit
 from pacs.base.files import Appender, read_lines
-from recipes.laboratory.plan import Run, digest
+from recipes.laboratory.digests import code_digest, digest
+from recipes.laboratory.plan import Run
 
 FOLDER = Path(__file__).parent / "results"
-ROOT = Path(__file__).parents[2]
-#: Files of this folder that run and report; the others are the loop.
-AROUND = (
-    *("__init__.py", "__main__.py", "child.py", "compared.py", "critic.py", "described.py", "differences.py"),
-    *(
-        "figures.py",
-        "frontiers.py",
-        "plan.py",
-        "progress.py",
-        "question_file.py",
-        "questions.py",
-        "records.py",
-        "report.py",
-        "runner.py",
-        "statistics.py",
-        "summary.py",
-        "tables.py",
-    ),
-)
 DIGITS = 4
 POINTS = 20
 #: What a curve has that evaluations have, too.
@@ -185,25 +166,6 @@ def machine() -> dict[str, Any]:
     lines = cpuinfo.read_text().splitlines() if cpuinfo.exists() else []
     models = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {"cpu": models[0] if models else platform.machine(), "cores": os.cpu_count(), "torch": version("torch")}
-
-
-def code_digest() -> str:
-    """12 hexadecimal digits of the code that decides a result beside the settings."""
-    return hashlib.sha256(b"".join(file.read_bytes() for file in code_files())).hexdigest()[:12]
-
-
-def code_files() -> list[Path]:
-    """The loop, the methods, the verifiers, and the tasks with their limits of a response."""
-    outside = [file for folder in ("algorithm", "rewards") for file in sorted((ROOT / "pacs" / folder).rglob("*.py"))]
-    recipes = ROOT / "recipes"
-    tasks = [*sorted(recipes.glob("*/problems.py")), recipes / "arithmetic" / "measure.py"]
-    tasks += [recipes / "code_repair" / name for name in ("calculated.py", "programs.py")]
-    return [*loop_files(), *outside, *tasks, recipes / "starts" / "read.py"]
-
-
-def loop_files() -> list[Path]:
-    """The files of this folder that decide a result beside the settings."""
-    return [file for file in sorted(Path(__file__).parent.glob("*.py")) if file.name not in AROUND]
 
 
 def append(file: Path, record: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from pacs.base.stops import Stops
 from pacs.base.terminal import print
 from recipes.laboratory import records as files
 from recipes.laboratory import starts
+from recipes.laboratory.digests import ROOT
 from recipes.laboratory.plan import Job, Run, jobs
 from recipes.laboratory.progress import line
 from recipes.laboratory.questions import Question
@@ -242,4 +243,4 @@ def _outcome(going: Going, status: int) -> dict[str, Any]:
         return {"cause": f"killed by {signal.Signals(-status).name}"}
     said = [line for line in (going.folder / "log.txt").read_text(errors="replace").splitlines() if line.strip()]
     cause = said[-1] if said else f"ended with status {status}"
-    return {"cause": cause.replace(f"{files.ROOT}/", "")[:CAUSE_CHARS]}
+    return {"cause": cause.replace(f"{ROOT}/", "")[:CAUSE_CHARS]}

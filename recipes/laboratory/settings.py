@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from pacs.base.errors import UserError
 from pacs.runs.settings import DarsSettings, GuidedSettings, PoolSettings, VineSettings
@@ -66,6 +66,9 @@ class Settings:
     evaluate_every: int = 0  # steps; 0: at the end alone
     seed: int = 0  # of each step's prompts and of the responses
 
+    #: What is asked of the sections.
+    CHECKS: ClassVar = CHECKS
+
     def __post_init__(self) -> None:
         for name, least in LEAST.items():
             value = getattr(self, name)
@@ -108,7 +111,7 @@ class Settings:
                 f"method.token_weight.name={method.token_weight.name} with staleness: it would read another policy's "
                 "hidden states than those of the one that sampled: set staleness to 0, or choose another weight"
             )
-        for check in CHECKS:
+        for check in self.CHECKS:
             check(self, method)
         smallest = method.smallest_group
         if self.responses < smallest:

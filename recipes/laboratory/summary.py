@@ -17,8 +17,9 @@ from pacs.base.markdown import ABSENT, table
 from recipes.laboratory import questions, tables
 from recipes.laboratory.compared import Comparison, compare
 from recipes.laboratory.differences import compares
+from recipes.laboratory.digests import ROOT
 from recipes.laboratory.questions import Question
-from recipes.laboratory.records import ROOT, Records
+from recipes.laboratory.records import Records
 
 #: The documents that have such tables.
 DOCUMENTS = (Path("docs/choosing.md"), Path("recipes/arithmetic/README.md"))

@@ -9,10 +9,9 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from recipes.laboratory.beginning import read_beginning
+from recipes.laboratory.digests import code_digest, digest
 from recipes.laboratory.learner import Learner
 from recipes.laboratory.methods import method_named
-from recipes.laboratory.plan import digest
-from recipes.laboratory.records import code_digest
 from recipes.laboratory.rollouts import Rollouts
 from recipes.laboratory.seconds import Clock
 from recipes.laboratory.settings import Settings

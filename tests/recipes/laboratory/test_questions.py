@@ -7,7 +7,8 @@ import pytest
 
 from pacs.base.errors import UserError
 from recipes.laboratory import questions
-from recipes.laboratory.plan import Run, digest, fresh_run, jobs, tuning_run
+from recipes.laboratory.digests import digest
+from recipes.laboratory.plan import Run, fresh_run, jobs, tuning_run
 from tests.recipes.laboratory.made import QUESTION, ask
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from pacs.base.errors import UserError
+from recipes.laboratory.digests import ROOT, code_files, digest, loop_files
 from recipes.laboratory.evaluation import Evaluation
-from recipes.laboratory.plan import Run, digest, jobs
+from recipes.laboratory.plan import Run, jobs
 from recipes.laboratory.questions import Question
-from recipes.laboratory.records import ROOT, Records, code_files, compact, key_of, loop_files, machine
+from recipes.laboratory.records import Records, compact, key_of, machine
 from recipes.laboratory.settings import Settings
 from tests.house import imported_modules
 from tests.recipes.laboratory.made import START, ask, recorded, records_of
@@ -43,12 +44,15 @@ OTHER: dict[str, Any] = {
     "reward": {"total": "sum"},
     "graded_by": "exact_match",
     "train_answer": True,
+    "mini_batches": "balanced",
+    "teacher": {"method": "grpo", "steps": 9},
 }
 #: What another value asks of the others.
 ASKS: dict[str, dict[str, Any]] = {
     "reference_is_sampler": {"method": "pacs_authors", "staleness": 1},
     "vine": {"method": "vineppo", "vine": {"completions": 9}},
     "train_answer": {"graded_by": "reference_probability"},
+    "teacher": {"method": "distillation", "teacher": {"method": "grpo"}},
 }
 
 

@@ -12,8 +12,9 @@ import pytest
 from pacs.base.errors import UserError
 from recipes.laboratory import summary
 from recipes.laboratory.compared import Comparison
+from recipes.laboratory.digests import ROOT
 from recipes.laboratory.plan import Run, jobs
-from recipes.laboratory.records import ROOT, Records
+from recipes.laboratory.records import Records
 from tests.recipes.laboratory.cells import T2, cell, finals, heads, row
 from tests.recipes.laboratory.made import QUESTION, ask, recorded, records_of
 
