@@ -64,9 +64,9 @@ class Samples:
         width = self.response_mask.shape[1]
         kept = torch.minimum(self.response_mask.sum(1), most)
         mask = torch.arange(width) < kept[:, None]
-        seen = torch.cat([self.attention_mask[:, : self.ids.shape[1] - width], mask.long()], dim=1)
+        visible = torch.cat([self.attention_mask[:, : self.ids.shape[1] - width], mask.long()], dim=1)
         log_probs, entropies = (torch.where(mask, values, 0) for values in (self.log_probs, self.entropies))
-        return Samples(self.ids, seen, mask, self.texts, log_probs, entropies)
+        return Samples(self.ids, visible, mask, self.texts, log_probs, entropies)
 
 
 def joined(parts: Sequence[Samples]) -> Samples:
