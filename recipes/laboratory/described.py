@@ -15,11 +15,12 @@ COLUMNS = ("method", "options", "compare_with")
 
 def common(question: Question, task: str) -> str:
     """A sentence on the settings of all runs on a task, and one on their evaluation."""
-    # A section is empty unless it is stated.
+    # A section is empty unless it is stated, and what is null is off.
     common = [field for field in fields(Settings) if field.name not in NOT_COMMON]
     defaults = {field.name: {} if field.default is MISSING else field.default for field in common}
     stated = {**question.settings, **question.task_settings.get(task, {})}
     settings = {name: stated.get(name, default) for name, default in defaults.items()}
+    settings = {name: value for name, value in settings.items() if value is not None}
     evaluation = question.evaluation
     starts = "each seed has a start of its own" if question.own_starts else "all begin at the same weights"
     return (
