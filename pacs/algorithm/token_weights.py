@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from pacs.algorithm.covariance_weights import ClipCov, KlCov
 from pacs.algorithm.delta import Delta
 from pacs.algorithm.era import Era
+from pacs.algorithm.oar import Oar
 from pacs.algorithm.pooled_entropy import PooledEntropy
 from pacs.algorithm.token_weight import Advantages, Streams, TokenWeight
 from pacs.base.typed_settings import Settings
@@ -26,6 +27,7 @@ Name = Literal[
     "pooled_entropy",
     "era",
     "delta",
+    "oar",
 ]
 
 
@@ -126,6 +128,7 @@ class TokenWeightConfig(Settings):
     pooled_entropy: PooledEntropy = PooledEntropy()
     era: Era = Era()
     delta: Delta = Delta()
+    oar: Oar = Oar()
 
     @property
     def chosen(self) -> TokenWeight | None:

@@ -17,9 +17,16 @@ from pacs.algorithm import (
 from pacs.algorithm.aggregated import Aggregated
 from pacs.algorithm.distillation import TEACHER
 from pacs.algorithm.memory import rank_stride, remembered
+from pacs.algorithm.oar import SENSITIVITY
 from recipes.laboratory.mini_batches import CUTS
 from recipes.laboratory.ppo import ADVANTAGES, Critic, Ppo, Values
-from recipes.laboratory.reading import effective_ranks, hidden_states, log_probs, mean_entropy_slopes
+from recipes.laboratory.reading import (
+    answer_sensitivity,
+    effective_ranks,
+    hidden_states,
+    log_probs,
+    mean_entropy_slopes,
+)
 from recipes.laboratory.rollouts import Batch
 from recipes.laboratory.sampling import Samples
 from recipes.laboratory.seconds import Clock
@@ -139,6 +146,8 @@ class Learner:
             streams[RANKS] = effective_ranks(self._policy, samples, stride)
         if STATES in self._method.reads:
             streams[STATES] = hidden_states(self._policy, samples)
+        if SENSITIVITY in self._method.reads:
+            streams[SENSITIVITY] = answer_sensitivity(self._policy, samples, self._method.token_weight.oar.answer)
         if self._teacher is not None:
             streams[TEACHER] = self._log_probs_of(self._teacher, samples)
         if self._values is not None:

@@ -57,6 +57,30 @@ def hidden_states(model: PreTrainedModel, samples: Samples) -> torch.Tensor:
     return torch.cat(parts)
 
 
+def answer_sensitivity(model: PreTrainedModel, samples: Samples, answer: int) -> torch.Tensor:
+    """(B, T) |e . dphi/de| of each response token's embedding e, phi the mean log pi of a response's last tokens.
+
+    Args:
+        model: a causal language model; no weight gets a gradient.
+        samples: B responses.
+        answer: how many tokens; of a shorter response all.
+    """
+    width, parts = samples.response_mask.shape[1], []
+    positions = (samples.attention_mask.cumsum(1) - 1).clamp(min=0)
+    last = samples.response_mask & (samples.response_mask.flip(1).cumsum(1).flip(1) <= answer)
+    for rows in torch.arange(len(samples)).split(PASS_ROWS):
+        embedded = model.get_input_embeddings()(samples.ids[rows]).detach().requires_grad_()
+        read = model.base_model(
+            inputs_embeds=embedded, attention_mask=samples.attention_mask[rows], position_ids=positions[rows]
+        )
+        logits = model.get_output_embeddings()(read.last_hidden_state[:, -width - 1 : -1])
+        log_pi = logits.log_softmax(-1).gather(-1, samples.ids[rows, -width:, None])[:, :, 0]
+        phi = torch.where(last[rows], log_pi, 0).sum(1) / last[rows].sum(1).clamp(min=1)
+        (slopes,) = torch.autograd.grad(phi.sum(), embedded)
+        parts.append((slopes * embedded.detach()).sum(-1).abs()[:, -width:])
+    return torch.where(samples.response_mask, torch.cat(parts), 0)
+
+
 def before_each_token(
     body: PreTrainedModel, samples: Samples, values: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> torch.Tensor:

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from pacs.algorithm.oar import SENSITIVITY
 from pacs.base.errors import UserError
 from pacs.runs.settings import DarsSettings, GuidedSettings, PoolSettings, VineSettings
 from recipes.laboratory.checks import CHECKS
@@ -25,8 +26,9 @@ LEAST = {
 
 #: What is read by the policy before a step's updates, which with staleness is not the one that sampled.
 SLOPES = "mean_entropy_slope"
-#: Of the policy's own hidden states, too.
+#: Of the policy's own hidden states or embeddings, too.
 RANKS, STATES = "effective_rank", "hidden_states"
+OF_STATES = (RANKS, STATES, SENSITIVITY)
 
 
 @dataclass(frozen=True)
@@ -106,10 +108,10 @@ class Settings:
                 "method.token_weight.steer.form=exact with staleness: its sum over the vocabulary would be another "
                 "policy's than the one that sampled: set form to public, or staleness to 0"
             )
-        if self.staleness and not {RANKS, STATES}.isdisjoint(method.reads):
+        if self.staleness and not {*OF_STATES}.isdisjoint(method.reads):
             raise UserError(
                 f"method.token_weight.name={method.token_weight.name} with staleness: it would read another policy's "
-                "hidden states than those of the one that sampled: set staleness to 0, or choose another weight"
+                "states than those of the one that sampled: set staleness to 0, or choose another weight"
             )
         for check in self.CHECKS:
             check(self, method)

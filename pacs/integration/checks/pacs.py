@@ -8,6 +8,7 @@ from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
 from pacs.algorithm.distillation import TEACHER
 from pacs.algorithm.memory import rank_stride
+from pacs.algorithm.oar import SENSITIVITY
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
@@ -34,6 +35,10 @@ VALUED = (STEP, STEP_VALUE)
 #: What may be read of each token (`Method.reads`): of vLLM, of verl's pass of log pi_old, of completions, of a teacher.
 STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED, TEACHER)
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
+OF_THE_LABORATORY = {
+    "hidden_states": "the hidden state of each token of the batch, several times over",
+    SENSITIVITY: "a gradient at the embeddings of each response",
+}
 QUANTIZED = (
     "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
     "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype", "actor.qat.enable",
@@ -183,11 +188,12 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
             f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "
             "run.rollouts.vine.completions to how many completions value a step (the authors: 9)."
         )
-    if "hidden_states" in of_weight:
-        yield (
-            "@method.token_weight.name= needs the hidden state of each token of the batch, several times over, which "
-            "none of verl's passes gives: choose another weight (the laboratory has this one)."
-        )
+    for stream, what in OF_THE_LABORATORY.items():
+        if stream in of_weight:
+            yield (
+                f"@method.token_weight.name= needs {what}, which none of verl's passes gives: choose another weight "
+                "(the laboratory has this one)."
+            )
     shared = keys.sequence_parallel_size(config)
     if rank_stride(method) is not None and shared > 1:
         who = "@method.metrics.effective_rank_every="
