@@ -1,6 +1,6 @@
 """What settings of a run go together, section by section: raises before a run that would train on something else."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from pacs.algorithm import Method
@@ -144,16 +144,15 @@ def _mini_batches(settings: "Settings", method: Method) -> None:
 
 
 def _teacher(settings: "Settings", method: Method) -> None:
-    teacher = settings.teacher
+    teacher, example = settings.teacher, "teacher: {method: grpo, steps: 120, lr: 1.0e-4, seed: 200}"
+    if not isinstance(teacher, Mapping):
+        raise UserError(f"teacher={teacher!r}: say its run, as {example}")
     if teacher_of(method):
         raise UserError(f"options.teacher={teacher_of(method)}: in the laboratory the setting `teacher` says its run")
     if teacher and TEACHER not in method.reads:
         raise UserError(f"teacher with method={settings.method}, which has none: leave it out")
     if TEACHER in method.reads and not teacher:
-        raise UserError(
-            f"method={settings.method} has no teacher: say its run, as "
-            "teacher: {method: grpo, steps: 120, lr: 3.0e-4, seed: 200}"
-        )
+        raise UserError(f"method={settings.method} has no teacher: say its run, as {example}")
     if unknown := [name for name in teacher if name not in OF_A_TEACHER]:
         raise UserError(
             f"teacher.{unknown[0]} is no setting of a teacher's run: choose from {', '.join(OF_A_TEACHER)}."

@@ -14,8 +14,8 @@ Cut = Callable[[torch.Tensor, torch.Tensor, int], torch.Tensor]
 
 def check(name: str | None, method: Method) -> None:
     """Raise UserError where there is no such way to cut, or the method compares responses within an update."""
-    if name not in CUTS:
-        known = [each for each in CUTS if each is not None]
+    known = [each for each in CUTS if each is not None]
+    if name not in (None, *known):
         raise UserError(
             f"mini_batches={name} is not known: choose {' or '.join(known)}, or null for groups as they were drawn."
             f"{did_you_mean(str(name), known)}"

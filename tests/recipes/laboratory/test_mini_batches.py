@@ -84,4 +84,6 @@ def test_a_method_that_compares_within_an_update_keeps_its_groups() -> None:
         Settings(mini_batches="scattered")
     with pytest.raises(UserError, match=r"mini_batches=balance is not known: .* Did you mean balanced"):
         Settings(mini_batches="balance")
+    with pytest.raises(UserError, match=r"mini_batches=\['balanced'\] is not known"):
+        Settings(mini_batches=["balanced"])  # type: ignore[arg-type]
     assert Settings(mini_batches="balanced").mini_batches in CUTS

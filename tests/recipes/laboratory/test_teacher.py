@@ -84,6 +84,7 @@ def test_pacs_reads_the_teacher_too(start: Path) -> None:
     ("wrong", "said"),
     [
         ({"method": "distillation"}, "method=distillation has no teacher: say its run"),
+        ({"method": "distillation", "teacher": "grpo"}, "teacher='grpo': say its run, as teacher: {method: grpo"),
         ({"method": "grpo", "teacher": TAUGHT}, "teacher with method=grpo, which has none: leave it out"),
         ({"method": "distillation", "options": {"teacher": "a"}}, "options.teacher=a: in the laboratory the setting"),
         (
