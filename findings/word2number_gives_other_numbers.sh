@@ -7,8 +7,8 @@
 # "Sixty six hundred" and the like lose what stands before the last digit. Any word that it does not know, a minus and a number
 # in digits among them, is left out, and the rest is added up: a share, a range and a sentence are the sum of their numbers. It
 # raises if no word is a number. Public graders of mathematics pass each answer through it and swallow the error, so answers in
-# words are compared as other numbers: a right one is wrong, and "1 million" is right for "2.5 million". Take it only for what
-# is a number from end to end, in words and below a million, as in the last line, or read words with another package.
+# words are compared as other numbers: a right one is wrong, and "1 million" is right for "2.5 million". Leave it out of a
+# grader, and ask for answers in digits.
 #
 #   two million three hundred thousand: 2301300
 #   five million two thousand: 5003002
