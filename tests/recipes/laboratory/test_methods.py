@@ -206,7 +206,9 @@ def test_resolved_options_are_all_of_them() -> None:
     assert resolved(Settings(options=values)) == values
     for name in METHODS:
         vine = {"completions": 9} if name in ("vineppo", "genac") else {}
-        assert method_named(name, resolved(Settings(method=name, vine=vine))) == method_named(name, {})
+        teacher = {"method": "grpo"} if name in ("distillation", "pacs_distilled") else {}
+        settings = Settings(method=name, vine=vine, teacher=teacher)
+        assert method_named(name, resolved(settings)) == method_named(name, {})
 
 
 OWN = """
