@@ -47,6 +47,18 @@ def test_the_teacher_is_the_policy_that_its_run_leaves_and_is_trained_once(
         read_teacher(start, Settings(method="distillation", teacher=TAUGHT | {"seed": 8}, **SMALL), lines.append)
 
 
+def test_a_teacher_that_another_run_has_saved_meanwhile_stays(start: Path) -> None:
+    folder = start.parent / "taught"
+    teacher._save(plain_policy(start), folder)
+    before = {path.name: path.stat().st_ino for path in folder.iterdir()}
+    teacher._save(plain_policy(start), folder)
+    assert {path.name: path.stat().st_ino for path in folder.iterdir()} == before
+    (start.parent / "file").touch()
+    with pytest.raises(OSError, match="file"):
+        teacher._save(plain_policy(start), start.parent / "file" / "taught")
+    assert sorted(path.name for path in start.parent.iterdir()) == ["file", "start", "taught"]
+
+
 @pytest.mark.parametrize("task", [0.0, 0.5])
 def test_a_run_ends_where_verls_loss_on_the_teachers_credit_leads(task: float, start: Path) -> None:
     settings = Settings(method="distillation", options={"strength": 0.7, "task": task}, teacher=TAUGHT, **SMALL)
