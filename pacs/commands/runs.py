@@ -42,7 +42,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--json", action="store_true", help="print the runs as a list of JSON objects")
     about = f"list again every SECONDS (default: {WATCH_SECONDS:g}) until no run is running; Ctrl-C ends it"
-    parser.add_argument("--watch", nargs="?", type=seconds, const=WATCH_SECONDS, metavar="SECONDS", help=about)
+    parser.add_argument("--watch", nargs="?", type=_between_looks, const=WATCH_SECONDS, metavar="SECONDS", help=about)
+
+
+def _between_looks(text: str) -> float:
+    """The argument of --watch, which argparse takes for seconds where a folder follows."""
+    if Path(text).is_dir():
+        about = f"{text} is a folder: name it before --watch, as in `pacs runs {text} --watch`"
+        raise argparse.ArgumentTypeError(about)
+    return seconds(text)
 
 
 def main(args: argparse.Namespace) -> int:
