@@ -221,6 +221,7 @@ def test_a_node_whose_terminal_is_gone_ends_in_good_order(nohup: list[str], stat
     assert process.wait(20) == status
 
 
+@pytest.mark.long
 def test_a_node_whose_ray_does_not_start_ends_the_start_on_all(tmp_path: Path) -> None:
     with ThreadPoolExecutor() as pool:
         head = pool.submit(node, tmp_path, "--node", "0", PACS_INTERFACE="lo")

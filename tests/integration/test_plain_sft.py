@@ -71,6 +71,7 @@ def test_verl_knows_the_device(device: str, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_verls_trainer_learns_it(task: Path, data: Path, tmp_path: Path) -> None:
     """The first loss is that of a plain pass, that of the saved model lower; a resumed run ends at the same weights."""
     command = [

@@ -37,6 +37,7 @@ ray.shutdown()
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_the_queue_of_another_run_is_seen_and_waited_for() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, OTHER], capture_output=True, text=True, timeout=300, check=True

@@ -25,6 +25,7 @@ ray.shutdown()
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_rays_workers_collect_rarely() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=200, check=True)
     (said,) = [line for line in done.stdout.splitlines() if line.startswith("says ")]

@@ -47,6 +47,7 @@ print("says", not any(daemon.is_running() for daemon in daemons))
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_ray_outlives_the_signals_and_ends_with_its_driver(tmp_path: object) -> None:
     environment = os.environ | {RUN_DIR: str(tmp_path), "VERL_PLATFORM": "cpu"}

@@ -36,6 +36,7 @@ print(f"says {far < 1e-5} {found['stats']['unique_graphs'] > 0} {len(found['grap
 
 
 @pytest.mark.slow
+@pytest.mark.long
 def test_compiled_kernels_have_the_same_gradient_at_every_length() -> None:
     env = os.environ | {"VERL_PLATFORM": "cpu", "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-c", PROGRAM]

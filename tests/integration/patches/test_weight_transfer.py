@@ -116,6 +116,7 @@ for each in enumerate((all_is_well, is_slow, raises_before_it_listens, raises_in
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_sender_waits_for_a_slow_receiver_and_not_for_one_that_has_failed() -> None:
     environment = {name: value for name, value in os.environ.items() if name != TOKEN} | {"VERL_PLATFORM": "cpu"}
@@ -161,6 +162,7 @@ print("says", there.device, tuple(there.shape), flush=True)
 
 
 @pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(300)
 def test_a_weight_on_the_host_that_no_bucket_holds_is_handed_over_on_the_gpu() -> None:
     """As verl has those under LoRA's adapters: Qwen3-8B's embedding takes 2,374 MiB in float32, and a bucket 2,048."""

@@ -180,6 +180,7 @@ def test_at_equal_tokens_runs_are_on_a_line_between_evaluations() -> None:
     assert page.at_tokens(_joint(0.6), 5000) == pytest.approx(0.6)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not teaching.KEPT.exists(), reason="no critic is kept after SFT yet")
 def test_every_stage_runs(tmp_path: Path) -> None:
     """With next to nothing of everything; the critics' weights are trained again where they are gone."""
