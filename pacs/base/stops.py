@@ -116,3 +116,16 @@ def ended_by_ctrl_c(command: str) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def like_ctrl_c() -> Iterator[None]:
+    """Within, SIGTERM and SIGHUP raise KeyboardInterrupt as Ctrl-C does, so that a half-written folder is removed."""
+    ending = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ending:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in ending:
+            signal.signal(number, signal.SIG_DFL)

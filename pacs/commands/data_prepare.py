@@ -20,6 +20,7 @@ from typing import Any
 from pacs.base.arguments import positive
 from pacs.base.errors import UserError
 from pacs.base.files import check_not_of_a_run
+from pacs.base.stops import like_ctrl_c
 from pacs.base.terminal import print
 from pacs.data.columns import Columns
 from pacs.data.filters import find_evaluation_sets
@@ -98,7 +99,8 @@ def main(args: argparse.Namespace) -> int:
     from pacs.data.prepare import prepare
 
     try:
-        manifest = prepare(request, evaluation)
+        with like_ctrl_c():
+            manifest = prepare(request, evaluation)
     except KeyboardInterrupt:
         raise KeyboardInterrupt(f"{args.out} is as it was") from None
     print(f"{manifest['repo']}, revision {manifest['revision'][:15]}")

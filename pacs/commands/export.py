@@ -14,6 +14,7 @@ from pathlib import Path
 
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, folder_bytes
+from pacs.base.stops import like_ctrl_c
 from pacs.base.terminal import print
 from pacs.checkpoints.source import find_source
 from pacs.evaluation.results import card_section, find_evaluations
@@ -48,7 +49,8 @@ def main(args: argparse.Namespace) -> int:
     from pacs.export.folder import export
 
     evaluations = find_evaluations(source, args.evaluation) if args.part == "actor" else []
-    parameters = export(source, args.out, dtype, list(map(card_section, evaluations)))
+    with like_ctrl_c():
+        parameters = export(source, args.out, dtype, list(map(card_section, evaluations)))
     print(f"wrote {args.out}: {parameters:,} parameters, {folder_bytes(args.out):,} bytes")
     out = shlex.quote(str(args.out))
     if source.has_value_head:

@@ -206,7 +206,8 @@ def test_no_network_is_said_at_once(env: dict[str, str], words: str, tmp_path: P
 
 
 @pytest.mark.slow
-def test_an_interrupt_leaves_nothing(hub: dict[str, str], tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupt_leaves_nothing(number: signal.Signals, hub: dict[str, str], tmp_path: Path) -> None:
     words = ["zwhe99/amc23", "--out", str(tmp_path / "out")]
     command = [sys.executable, "-c", GIVE]
     # A shell in the background has its children ignore Ctrl-C.
@@ -220,7 +221,7 @@ def test_an_interrupt_leaves_nothing(hub: dict[str, str], tmp_path: Path) -> Non
         while not list(tmp_path.iterdir()):
             assert process.poll() is None
             time.sleep(0.1)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
         error = process.communicate(timeout=60)[1]
     assert f"pacs data prepare: interrupted; {tmp_path / 'out'} is as it was" in error
     assert list(tmp_path.iterdir()) == []

@@ -4,6 +4,10 @@ import json
 import os
 import resource
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -302,3 +306,28 @@ def test_a_link_to_nothing_is_no_place_to_write(run: Path, tmp_path: Path, capsy
     (tmp_path / "mine").symlink_to(tmp_path / "nowhere")
     assert run_command(run, "--out", tmp_path / "mine") == 2
     assert_refused(capsys, tmp_path, "mine exists already: give another --out")
+
+
+#: `pacs export`, which takes its time to read the folder again.
+SLOW = """
+import sys, time
+from pacs import cli
+from pacs.export import folder
+
+folder.verify = lambda *args, **kwargs: time.sleep(300)
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+def test_a_signal_leaves_nothing(run: Path, tmp_path: Path):
+    words = ["export", str(run), "--out", str(tmp_path / "out")]
+    with subprocess.Popen([sys.executable, "-c", SLOW, *words], stderr=subprocess.PIPE, text=True) as process:
+        while not list(tmp_path.glob(".out-*/model.safetensors")):
+            assert process.poll() is None
+            time.sleep(0.1)
+        process.send_signal(signal.SIGTERM)
+        error = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "pacs export: interrupted" in error
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
