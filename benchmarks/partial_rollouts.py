@@ -3,6 +3,7 @@
     python benchmarks/partial_rollouts.py                   # ahead 0.5 and 1, and waiting for every response
     python benchmarks/partial_rollouts.py --ahead 0.25 0.5 --median 32 --longest 512
     python benchmarks/partial_rollouts.py --apart           # ahead 1 with an engine apart from training, too
+    python benchmarks/partial_rollouts.py --beside ../before    # and an earlier checkout, which waits for all
 
 Real runs of `pacs train`, Ray, vLLM and FSDP2, of the arithmetic recipe's model, in turns. Lengths are log-normal, in
 vLLM, whatever the policy would write (`benchmarks/lengths.py`): rewards mean nothing here. Prints medians over the
@@ -39,12 +40,15 @@ PROCESSOR = "benchmarks.lengths:LogNormalLengths"
 
 
 class Way(NamedTuple):
-    """How responses are sampled: prompts ahead, in steps (None waits for all), and whether by an engine apart."""
+    """How responses are sampled: prompts ahead, in steps (None waits for all), whether by an engine apart, by whom."""
 
     ahead: float | None
     apart: bool = False
+    checkout: Path = ROOT
 
     def __str__(self) -> str:
+        if self.checkout != ROOT:
+            return f"{self.checkout.name} waits for all"
         return "waits for all" if self.ahead is None else f"ahead {self.ahead}{', apart' * self.apart}"
 
 
@@ -93,9 +97,9 @@ def measure(
         "actor_rollout_ref.model.path": task / "model",
         "data.train_files": task / "data.parquet",
         "data.val_files": task / "data.parquet",
-        "run.dir": folder,
-        "run.rollouts.partial.ahead": "null" if way.ahead is None else way.ahead,
-        "actor_rollout_ref.rollout.nnodes": int(way.apart),
+        "pacs.run_dir": folder,  # run.dir, by the name that earlier checkouts know, too
+        **({} if way.ahead is None else {"run.rollouts.partial.ahead": way.ahead}),
+        **({"actor_rollout_ref.rollout.nnodes": 1} if way.apart else {}),
         "trainer.total_training_steps": arguments.steps,
         "trainer.val_before_train": "false",
         "trainer.test_freq": -1,
@@ -110,11 +114,12 @@ def measure(
         "actor_rollout_ref.actor.ppo_max_token_len_per_gpu": 2 * arguments.longest,
     }
     command = [sys.executable, "-m", "pacs", "train", *(f"{key}={value}" for key, value in settings.items())]
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | lengths
+    # An earlier checkout may lack the lengths.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (way.checkout, ROOT)))} | lengths
     metrics, printed = folder / "metrics.jsonl", folder.with_suffix(".log")
     used: dict[int, float] = {}  # step -> processor seconds up to its end
     with printed.open("w") as file:
-        run = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=file, stderr=subprocess.STDOUT)
+        run = subprocess.Popen(command, cwd=way.checkout, env=environment, stdout=file, stderr=subprocess.STDOUT)
         try:
             while run.poll() is None:
                 step = max((int(line["step"]) for line in lines_of(metrics) if "timing_s/step" in line), default=0)
@@ -150,6 +155,9 @@ def main() -> None:
     parser.add_argument(
         "--apart", action="store_true", help="also ahead 1, with vLLM beside the training (rollout.nnodes)"
     )
+    parser.add_argument(
+        "--beside", type=Path, help="another checkout, which waits for all responses, in the same rounds"
+    )
     parser.add_argument("--prompts", type=positive, default=16, help="prompts a step, of 8 responses each")
     parser.add_argument("--median", type=positive, default=64, help="of the lengths, in tokens")
     parser.add_argument("--longest", type=positive, default=512, help="tokens; the longest of a step, about")
@@ -158,11 +166,15 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.steps < FIRST + 2 or arguments.longest <= arguments.median:
         parser.error(f"--steps is at least {FIRST + 2}, and --longest above --median")
+    if arguments.beside and not (arguments.beside / "pacs").is_dir():
+        parser.error(f"--beside {arguments.beside} is no checkout: give the folder that has pacs/ in it")
     # The expected longest of a step's responses is that of so many normal draws.
     of_longest = statistics.NormalDist().inv_cdf(1 - 1 / (arguments.prompts * RESPONSES))
     spread = math.log(arguments.longest / arguments.median) / of_longest
     waits = Way(None)
     ways = [waits, *map(Way, arguments.ahead), *[Way(1.0, apart=True)] * arguments.apart]
+    if arguments.beside:
+        ways.append(Way(None, checkout=arguments.beside.resolve()))
     found: dict[Way, list[dict[str, float]]] = {way: [] for way in ways}
     from benchmarks.lengths import setting
 
