@@ -134,13 +134,17 @@ def pacs_warnings(config: DictConfig) -> Iterator[str]:
             "policy: no response is trained on that has a token that was cut off."
         )
     if method.reference.reset_every == 1 and method.reference.reset_optimizer:
-        alone = keys.prompts_per_step(config) == keys.prompts_per_update(config) and keys.epochs_per_step(config) == 1
-        updates = "every update" if alone else "the first update of each step"
+        updates = "every update" if _makes_one_update(config) else "the first update of each step"
         yield (
             "method.reference.reset_every=1 with method.reference.reset_optimizer=true forgets Adam's moments in every "
             f"step: {updates} then moves each weight by the learning rate along its gradient's sign, however small "
             "the gradient. method.reference.reset_optimizer=false keeps them, as the default does."
         )
+
+
+def _makes_one_update(config: DictConfig) -> bool:
+    """Whether a step has one mini-batch, and goes over it once."""
+    return keys.prompts_per_step(config) == keys.prompts_per_update(config) and keys.epochs_per_step(config) == 1
 
 
 def _sampler_is_reference(method: Method) -> bool:
@@ -178,6 +182,12 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         elif rollout.logprobs_mode != "processed_logprobs":
             mend = "set @rollout.logprobs_mode=processed_logprobs"
             yield f"{who}: vLLM's log-probabilities are to be those that it sampled with: {mend}."
+    penalizes = weight is not None and weight.PENALIZES
+    if penalizes and _makes_one_update(config) and not keys.trains_completions(config):
+        yield (
+            "@method.token_weight.name= penalizes what has moved from the policy that sampled, and before a step's one "
+            "update nothing has: lower @actor.ppo_mini_batch_size= (prompts of an update), or raise @actor.ppo_epochs=."
+        )
     if "mean_entropy_slope" in of_weight:
         yield (
             "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "

@@ -110,6 +110,23 @@ def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, Di
     assert list(pacs_problems(configs["pacs"])) == []
 
 
+def test_a_penalty_of_moving_needs_a_second_update(configs: dict[str, DictConfig]) -> None:
+    """At the policy that sampled it is 0, and so is its gradient: with one update a step it would do nothing."""
+    pacs, mini = configs["pacs"], "actor_rollout_ref.actor.ppo_mini_batch_size"
+    alone = with_settings(pacs, **{"method.token_weight.name": "kl_cov", mini: pacs.data.train_batch_size})
+    (problem,) = pacs_problems(alone)
+    assert problem.startswith("method.token_weight.name=kl_cov penalizes what has moved from the policy that sampled")
+    assert f"lower {mini}={pacs.data.train_batch_size}" in problem
+    for others in (
+        {mini: pacs.data.train_batch_size // 2},
+        {"actor_rollout_ref.actor.ppo_epochs": 2},
+        {"method.token_weight.name": "clip_cov"},
+        # The completions of prefixes are further groups, and so further mini-batches.
+        {"run.rollouts.vine.completions": 4, "run.rollouts.vine.train_completions": True},
+    ):
+        assert list(pacs_problems(with_settings(alone, **others))) == []
+
+
 @pytest.mark.parametrize("estimator", ["remax", "optimal_token_baseline", "tir_optimal_token_baseline"])
 def test_an_estimator_of_what_is_not_calculated(estimator: str, configs: dict[str, DictConfig]) -> None:
     (problem,) = baseline_problems(with_settings(configs["grpo"], algorithm__adv_estimator=estimator))
