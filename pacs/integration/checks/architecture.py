@@ -21,13 +21,17 @@ from verl.utils.fsdp_utils import _select_fsdp2_wrap_targets
 from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
+from pacs.algorithm.memory import rank_stride
 from pacs.base.errors import one_line
 from pacs.integration.checks.adapted_layers import adapted_layer_problems
 from pacs.integration.checks.models import read_model_config
 from pacs.integration.checks.silent import ATTENTION, RECURRENT_LAYERS, silent_problems
 from pacs.integration.checks.wording import spelled
+from pacs.integration.schema import method_in
+from pacs.integration.worker.ranks import final_norm
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import attention as attention_of
+from pacs.verl_keys.config import method as method_of_run
 from pacs.verl_keys.config import sequence_parallel_size
 
 #: What transformers raises of a config.json that it does not take.
@@ -74,6 +78,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
         yield f"@model.path=: transformers cannot build a {name} from its config.json ({one_line(error)[:300]})."
         return
     problems = [*_engine_problems(built, config), *silent_problems(config, built, settings)]
+    problems += _rank_problems(built, config)
     problems += adapted_layer_problems(config, built)  # which changes the model
     yield from (f"@model.path= ({name}) {problem}" for problem in problems)
 
@@ -102,6 +107,19 @@ def shared_prefix_problem(found: dict[str, Any], config: DictConfig, longest: in
     if config.trainer.device == "cpu" and (cap := getattr(text, "attn_logit_softcapping", None)):
         return f"caps the logits of its attention (attn_logit_softcapping={cap}), which nothing does on a CPU"
     return None
+
+
+def _rank_problems(built: PreTrainedModel, config: DictConfig) -> Iterator[str]:
+    """Whether the workers find the states whose effective ranks a run of ours measures."""
+    try:
+        if method_of_run(config) != "pacs" or rank_stride(method_in(config)) is None:
+            return
+    except ValueError:  # another check says what is wrong with the method
+        return
+    try:
+        final_norm(built)
+    except ValueError as error:
+        yield f"is refused: {error}"
 
 
 def _with_overrides(settings: PreTrainedConfig, model: DictConfig) -> PreTrainedConfig:

@@ -10,7 +10,10 @@ from pacs.algorithm.effective_rank import prefix_ranks
 from pacs.integration.exchange import RANKS
 
 #: Ends of the names of the module whose output is the last hidden state.
-FINAL_NORMS = ("model.norm", "transformer.ln_f", "gpt_neox.final_layer_norm", "model.final_layernorm")
+FINAL_NORMS = (
+    "model.norm", "model.norm_f", "model.final_norm", "model.final_layernorm", "model.embedding_norm",
+    "transformer.ln_f", "gpt_neox.final_layer_norm",
+)  # fmt: skip
 
 
 def rank_hidden_states(engine: Any, stride: int) -> None:
@@ -43,7 +46,11 @@ def rank_hidden_states(engine: Any, stride: int) -> None:
 
 
 def final_norm(module: torch.nn.Module) -> torch.nn.Module:
-    """The module whose output is the last hidden state."""
+    """The module whose output is the last hidden state.
+
+    Raises:
+        ValueError: there is none of a known name, or there are several.
+    """
     found = [part for name, part in module.named_modules() if name.endswith(FINAL_NORMS)]
     if len(found) != 1:
         raise ValueError(

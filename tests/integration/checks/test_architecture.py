@@ -202,6 +202,17 @@ def test_a_weight_that_no_bucket_holds_is_refused_on_a_cpu(tmp_path: Path) -> No
     assert problems(tmp_path, "qwen3", "padded", [f"{bucket}={int(asked[1]) - 1}"]) != []
 
 
+@pytest.mark.parametrize("setting", ["method.token_weight.name=era", "method.metrics.effective_rank_every=10"])
+def test_effective_ranks_need_a_final_norm_of_a_known_name(setting: str, tmp_path: Path) -> None:
+    """HRM's two halves have one each: the worker would say so, minutes after the start."""
+    write(tmp_path, "hrm_text")
+    (problem,) = problems(tmp_path, "hrm_text", "padded", [setting], num_key_value_heads=2)
+    assert problem.startswith(f"{MODEL}.path={tmp_path} (HrmTextForCausalLM) is refused: effective ranks need")
+    assert "leave method.metrics.effective_rank_every out with this model" in problem
+    assert problems(tmp_path, "hrm_text", "padded", num_key_value_heads=2) == []
+    assert problems(write(tmp_path / "lfm2", "lfm2"), "lfm2", "padded", [setting]) == []
+
+
 def test_code_of_a_model_s_own_is_not_executed(tmp_path: Path) -> None:
     """The probe in the worker looks at it."""
     write(tmp_path, "gemma2", auto_map={"AutoModelForCausalLM": "modeling.Own", "AutoConfig": "modeling.OwnConfig"})

@@ -5,6 +5,8 @@ import torch
 
 from pacs.integration.worker.ranks import final_norm
 from tests.algorithm.test_era import by_singular_values
+from tests.integration.preflight.families import has_sdpa
+from tests.integration.preflight.families import tiny_model as model_of
 from tests.integration.worker.test_merging import ROWS
 from tests.integration.worker.test_worker import TRIED_RANKS, run_ranks
 from tests.integration.worker.worker_case import STRIDE, Row, deal_out, tiny_model
@@ -61,6 +63,15 @@ def test_ranks_are_those_of_the_states_of_a_pass_of_each_response(results: list[
 def test_the_pass_is_otherwise_as_ever(results: list[tuple[str, Row, dict]]) -> None:
     for _, row, found in results:
         torch.testing.assert_close(found["log_probs"][len(row.prompt) - 1 : -1], found["without"], rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["qwen3", "phi", "lfm2", "nemotron_h", "recurrent_gemma"])
+def test_the_final_norm_gives_the_last_hidden_state(family: str) -> None:
+    model, states = model_of(family, "sdpa" if has_sdpa(family) else "eager").eval(), []
+    final_norm(model).register_forward_hook(lambda module, given, made: states.append(made))
+    with torch.no_grad():
+        last = model.base_model(torch.arange(3, 13)[None], use_cache=False).last_hidden_state
+    assert torch.equal(states[-1], last)
 
 
 def test_a_model_without_a_norm_of_a_known_name_is_refused() -> None:
