@@ -1,8 +1,11 @@
 """Completions that value a response's steps, in verl's own worker; engine, grader and queue are stubs."""
 
 import asyncio
+import itertools
+import math
 import random
 from collections import Counter, defaultdict
+from statistics import fmean, pstdev
 from typing import Any, ClassVar
 
 import pytest
@@ -12,6 +15,7 @@ from verl.experimental.agent_loop.agent_loop import AgentLoopMetrics, AgentLoopO
 from verl.trainer.ppo.v1 import agent_loop_tq
 from verl.workers.rollout.replica import TokenOutput
 
+from pacs.algorithm.vineppo import step_advantages
 from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
 from pacs.integration.patches.agent_loops import worker_class
 from pacs.integration.patches.seeded_rollouts import Seeds
@@ -185,6 +189,34 @@ def test_a_step_has_the_mean_reward_of_completions_of_what_stands_before_it(queu
             assert row["step_value"].tolist() == pytest.approx([means[step] for step in steps])
     assert worker._prompt_values == {}
     assert worker._sampling == {}
+
+
+def test_values_and_advantages_are_the_exact_ones_within_sampling_error(queue: Queue) -> None:
+    """The engine draws four tokens of six, as far as there is room: every tail of a prefix is enumerated."""
+    number = 400
+    worker, _ = make_worker(Engines(), completions=number)
+    run(worker, "3-0")
+    wrong = []
+    for session, (response, starts) in enumerate(zip(RESPONSES, STARTS, strict=True)):
+        row = queue.rows[f"3-0_{session}_0"]
+        values, errors = [], []
+        for start in starts:
+            tails = itertools.product(range(3, 9), repeat=min(4, LONGEST - start))
+            rewards = [reward_of([*response[:start], *tail]) for tail in tails]
+            values.append(fmean(rewards))
+            errors.append(pstdev(rewards) / number**0.5)
+        mask, steps = torch.ones(1, len(response), dtype=torch.bool), row["step"].int()
+        label = torch.tensor([reward_of(response)], dtype=torch.float64)
+        found = step_advantages(label, row["step"][None], row["step_value"][None].double(), mask)[0]
+        exact = [after - before for before, after in itertools.pairwise([*values, float(label)])]
+        for step, (before, after) in enumerate(itertools.pairwise([*errors, 0.0])):
+            (advantage,) = found[steps == step].unique().tolist()
+            assert advantage == pytest.approx(exact[step], abs=4 * math.hypot(before, after))
+            wrong.append(abs(advantage - exact[step]))
+        assert float(found[(steps.diff(append=torch.tensor([-1])) != 0)].sum()) == pytest.approx(
+            float(label) - float(row["step_value"][0])
+        )
+    assert max(wrong) > 0  # they are sampled
 
 
 def test_the_same_run_draws_the_same_completions_in_any_order(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
