@@ -21,6 +21,8 @@ ROLLOUT = "rollout_log_probs"
 #: `prefix_ranks` of each response's hidden states in the output of verl's pass of log pi_old, jagged over prompt and
 #: response like verl's log-probabilities there.
 RANKS = "effective_rank"
+#: There too, and jagged likewise: sum_k pi_k^2 (ln pi_k + H) over the vocabulary, of each token.
+SLOPES = "mean_entropy_slope"
 #: (B, C), `row_columns`: what is known of each row before the gradient pass of `cached`, written by the worker.
 SCORED = f"{PREFIX}scored"
 #: The key among a worker's metrics under which the rows' tables are returned: of each micro-batch the names of its

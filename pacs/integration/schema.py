@@ -18,7 +18,7 @@ BASELINES = (
 )  # fmt: skip
 
 #: Streams that verl's pass of log pi_old writes.
-OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy", "effective_rank"})
+OF_OLD_LOG_PROBS = frozenset({"old_log_probs", "entropy", "effective_rank", "mean_entropy_slope"})
 
 #: The environment variable with which verl's platform is chosen in every process.
 PLATFORM_VARIABLE = "VERL_PLATFORM"

@@ -14,6 +14,7 @@ from pacs.integration.checks.batch import batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
 from pacs.integration.checks.teacher import teacher_problem
 from pacs.integration.checks.wording import full_name, spelled
+from pacs.integration.exchange import SLOPES
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import wanted, why_not_grouped
 from pacs.verl_keys import config as keys
@@ -34,11 +35,12 @@ VERLS = {
 VALUED = (STEP, STEP_VALUE)
 #: What may be read of each token (`Method.reads`): of vLLM, of verl's pass of log pi_old, of completions, of a teacher.
 STREAMS = ("rollout_log_probs", "old_log_probs", "entropy", *VALUED, TEACHER)
-#: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
+#: Streams of the laboratory alone, and what they are.
 OF_THE_LABORATORY = {
     "hidden_states": "the hidden state of each token of the batch, several times over",
     SENSITIVITY: "a gradient at the embeddings of each response",
 }
+#: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
     "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
     "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype", "actor.qat.enable",
@@ -182,17 +184,14 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
         elif rollout.logprobs_mode != "processed_logprobs":
             mend = "set @rollout.logprobs_mode=processed_logprobs"
             yield f"{who}: vLLM's log-probabilities are to be those that it sampled with: {mend}."
-    penalizes = weight is not None and weight.PENALIZES
-    if penalizes and _makes_one_update(config) and not keys.trains_completions(config):
+    if weight is not None and weight.PENALIZES and _makes_one_update(config) and not keys.trains_completions(config):
         yield (
             "@method.token_weight.name= penalizes what has moved from the policy that sampled, and before a step's one "
             "update nothing has: lower @actor.ppo_mini_batch_size= (prompts of an update), or raise @actor.ppo_epochs=."
         )
-    if "mean_entropy_slope" in of_weight:
-        yield (
-            "@method.token_weight.steer.form= needs a sum over the vocabulary at each token, which none of verl's "
-            "passes gives: set method.token_weight.steer.form=public (the laboratory has the exact form)."
-        )
+    if SLOPES in of_weight and config.actor_rollout_ref.model.use_fused_kernels:
+        mend = "set @model.use_fused_kernels=false, or method.token_weight.steer.form=public"
+        yield f"@method.token_weight.steer.form= reads logits, which a fused head does not keep: {mend}."
     if set(VALUED) <= set(method.READS) and not (keys.values_steps(config) or keys.has_generative_critic(config)):
         yield (
             f"@method.name={name}: its advantages are of values of a response's steps, which nothing gives: set "

@@ -26,9 +26,10 @@ import torch
 import transfer_queue as tq
 from tensordict import TensorDict
 from verl.utils.debug import marked_timer
+from verl.workers.utils.padding import response_from_nested
 
 from pacs.algorithm.distillation import TEACHER
-from pacs.integration.exchange import RANKS
+from pacs.integration.exchange import RANKS, SLOPES
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
 from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
@@ -106,6 +107,8 @@ def score(trainer: Any, batch: Any, metrics: dict[str, Any]) -> Any:
         metrics.update(teach(trainer, batch))
     fields = fields_read(method)
     tokens = tq.kv_batch_get(select_fields=[name for name in fields if name != RANKS], **where) if fields else None
+    if tokens is not None and SLOPES in fields:
+        tokens[SLOPES] = response_from_nested(tokens[SLOPES], tokens["response_mask"])
     measured = ranks_of(trainer, where)
     if tokens is not None and measured is not None and RANKS in fields:
         tokens[RANKS] = measured[0]

@@ -21,10 +21,11 @@ from pacs.algorithm import (
 )
 from pacs.algorithm.memory import rank_stride
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
-from pacs.integration.exchange import REFERENCE, SCORED, TABLES, MiniBatch, RowFields, StepSettings
+from pacs.integration.exchange import REFERENCE, SCORED, SLOPES, TABLES, MiniBatch, RowFields, StepSettings
 from pacs.integration.worker.merging import merge_duplicates
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.ranks import rank_hidden_states
+from pacs.integration.worker.slopes import give_slopes
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
 
 
@@ -135,6 +136,8 @@ class MethodWorker(ProbedWorker):
         super().set_loss_fn(loss_fn)
         if self.actor is not None and (stride := rank_stride(loss_fn.method)) is not None:
             rank_hidden_states(self.actor.engine, stride)
+        if self.actor is not None and SLOPES in loss_fn.method.reads:
+            give_slopes(self.actor.engine)
         if loss_fn.method.update.merge_duplicates:
             for model in (self.actor, self.ref):
                 if model is not None:

@@ -17,7 +17,7 @@ from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, TrainBatch
 from pacs.algorithm.aggregated import Grpo
-from pacs.algorithm.token_weights import TokenWeightConfig
+from pacs.algorithm.token_weights import Steer, TokenWeightConfig
 from pacs.base.run_folder import RunFolder
 from pacs.integration.exchange import REPEAT
 from pacs.integration.strategy import Choice
@@ -241,6 +241,37 @@ def test_a_token_weight_is_made_of_what_it_reads(
     assert ("pacs_penalties" in put) == (name == "kl_cov")
     if name == "kl_cov":  # one token, of the response of 1 or 0 that its log-probability goes with
         assert sum(float(row.sum()) for row in put["pacs_penalties"].unbind()) == 1
+
+
+def test_steers_exact_form_reads_what_the_pass_gave_of_the_response(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The worker gives it of prompt and response, at the place before each token; PACS's advantages are 1 and -1."""
+    made, put = make_trainer(tmp_path), {}
+    steer = TokenWeightConfig(name="steer", steer=Steer(form="exact", least=0.5))
+    made.method, made.global_steps = Pacs(token_weight=steer), 1
+    assert step_module.wants_old_log_probs(made)
+    monkeypatch.setattr(made.grading, "grade", lambda batch: TWO)
+    rows = {
+        "response_mask": jagged([[1.0, 0.0, 1.0], [1.0]]),
+        "entropy": jagged([[0.5, 9.0, 2.0], [3.0]]),
+        "old_log_probs": jagged([[-1.5, 0.0, -1.0], [-0.5]]),
+        # Prompts of two tokens and of three.
+        "mean_entropy_slope": jagged([[9.0, 0.1, 9.0, -0.2, 9.0], [9.0, 9.0, 0.3, 9.0]]),
+    }
+    monkeypatch.setattr(
+        step_module.tq, "kv_batch_get",
+        lambda select_fields, **_: tu.get_tensordict({field: rows[field] for field in select_fields}),
+    )  # fmt: skip
+    monkeypatch.setattr(step_module.tq, "kv_batch_put", lambda **words: put.update(words["fields"]))
+    step_module.score(made, KVBatchMeta(partition_id="train", keys=["1-0_0_0", "1-0_1_0"], tags=[{}] * 2), {})
+    changes = [
+        abs(math.exp(log_prob) * (log_prob + entropy) - slope)
+        for log_prob, entropy, slope in ((-1.5, 0.5, 0.1), (-1.0, 2.0, -0.2), (-0.5, 3.0, 0.3))
+    ]
+    first, second, third = (0.5 ** (change / max(changes)) for change in changes)
+    found = [row.tolist() for row in put["pacs_token_weights"].unbind()]
+    assert found == [pytest.approx([first, 1.0, second], rel=1e-6), pytest.approx([third], rel=1e-6)]
 
 
 ERA = ("method.token_weight.name=era", "method.token_weight.era.stride=2", "method.token_weight.era.ema=0.25")

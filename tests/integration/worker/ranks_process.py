@@ -1,4 +1,4 @@
-"""One rank of the worker, started by test_ranks.py as a real process: the pass of log pi_old, with effective ranks."""
+"""One rank of the worker, started by test_ranks.py as a real process: what the pass of log pi_old gives."""
 
 import os
 
@@ -6,8 +6,8 @@ import torch
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Pacs, UpdateConfig
-from pacs.algorithm.token_weights import Era, TokenWeightConfig
-from pacs.integration.exchange import RANKS
+from pacs.algorithm.token_weights import Era, Steer, TokenWeightConfig
+from pacs.integration.exchange import RANKS, SLOPES
 from pacs.integration.worker.method_loss import MethodLoss
 from tests.integration.worker.worker_case import STRIDE, as_tensordict
 from tests.integration.worker.worker_process import FOLDER, make_worker
@@ -19,6 +19,8 @@ def main() -> None:
     for name, case in cases.items():
         worker = make_worker(case)
         weight = TokenWeightConfig(name="era", era=Era(stride=STRIDE))
+        if case["slopes"]:
+            weight = TokenWeightConfig(name="steer", steer=Steer(form="exact"))
         method = Pacs(token_weight=weight, update=UpdateConfig(merge_duplicates=case["merge"]))
         for _ in range(2):  # the second changes nothing
             worker.set_loss_fn(MethodLoss(method))
@@ -29,7 +31,7 @@ def main() -> None:
         tu.assign_non_tensor(data, calculate_entropy=False)
         without = worker.actor.log_probs(data)
         found = {
-            "ranks": [row.clone() for row in output[RANKS].unbind()],
+            "found": [row.clone() for row in output[SLOPES if case["slopes"] else RANKS].unbind()],
             "log_probs": [row.clone() for row in output["log_probs"].unbind()],
             "without": [row.clone() for row in without.unbind()],
         }

@@ -1,4 +1,4 @@
-"""Effective ranks that verl's real workers give, beside the states of transformers' own pass of each response."""
+"""Effective ranks and STEER's sums that verl's real workers give, beside transformers' own pass of each response."""
 
 import pytest
 import torch
@@ -12,7 +12,16 @@ from tests.integration.worker.test_worker import TRIED_RANKS, run_ranks
 from tests.integration.worker.worker_case import STRIDE, Row, deal_out, tiny_model
 
 GROUPS = 7
-LAYOUTS = {"packed": ("packed", False), "padded": ("padded", False), "merged": ("packed", True)}
+#: Name -> how rows are laid out, whether equal ones are merged, and whether STEER's sums are given, and no ranks.
+LAYOUTS = {
+    "packed": ("packed", False, False),
+    "padded": ("padded", False, False),
+    "merged": ("packed", True, False),
+    "packed, slopes": ("packed", False, True),
+    "padded, slopes": ("padded", False, True),
+    "merged, slopes": ("packed", True, True),
+}
+TEMPERATURE = 0.7
 
 
 def naive(row: Row) -> list[float]:
@@ -37,7 +46,10 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
     parts = deal_out(ROWS, groups_per_mini_batch=GROUPS + GROUPS % ranks, ranks=ranks, whole_groups=False)
     about = {"family": "qwen3", "learning_rate": 0.1, "parts": parts}
-    cases = {name: {**about, "layout": layout, "merge": merge} for name, (layout, merge) in LAYOUTS.items()}
+    cases = {
+        name: {**about, "layout": layout, "merge": merge, "slopes": slopes}
+        for name, (layout, merge, slopes) in LAYOUTS.items()
+    }
     torch.save(cases, folder / f"cases_{ranks}.pt")
     run_ranks(folder, ranks, process="worker.ranks_process")
     found = []
@@ -51,12 +63,29 @@ def results(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 
 def test_ranks_are_those_of_the_states_of_a_pass_of_each_response(results: list[tuple[str, Row, dict]]) -> None:
     seen = 0
-    for _, row, found in results:
-        if row.uid:
-            ranks = found["ranks"][len(row.prompt) - 1 : -1]
-            assert len(found["ranks"]) == len(row.prompt + row.response)
+    for layout, row, found in results:
+        if row.uid and "slopes" not in layout:
+            ranks = found["found"][len(row.prompt) - 1 : -1]
+            assert len(found["found"]) == len(row.prompt + row.response)
             assert ranks.tolist() == pytest.approx(naive(row), rel=1e-3)
             seen += int((ranks > 1).sum())
+    assert seen > 3 * len(ROWS)
+
+
+def test_slopes_are_those_of_a_pass_of_each_response(results: list[tuple[str, Row, dict]]) -> None:
+    """By autograd: sum_k pi_k f_k with f_k = -dH/dlogit_k, f_k = pi_k (ln pi_k + H)."""
+    model, seen = tiny_model("qwen3", seed=0), 0
+    for layout, row, found in results:
+        if row.uid and "slopes" in layout:
+            with torch.no_grad():
+                logits = model(torch.tensor([row.prompt + row.response])).logits[0, len(row.prompt) - 1 : -1]
+            logits = (logits / TEMPERATURE).requires_grad_()
+            log_probs = logits.log_softmax(-1)
+            (slopes,) = torch.autograd.grad((log_probs.exp() * log_probs).sum(), logits)
+            expected = (log_probs.exp() * slopes).sum(-1)
+            given = found["found"][len(row.prompt) - 1 : -1]
+            torch.testing.assert_close(given, expected.detach(), rtol=1e-3, atol=1e-6)
+            seen += int((given.abs() > 1e-3).sum())
     assert seen > 3 * len(ROWS)
 
 
