@@ -7,14 +7,19 @@ from typing import Any
 import pytest
 import torch
 from tensordict import TensorDict
+from torch.nn.utils.rnn import pad_sequence
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Method, Pacs, row_columns
+from pacs.algorithm.distillation import Distillation, PacsDistilled
 from pacs.algorithm.nft import Nft
+from pacs.algorithm.vineppo import VinePpo
 from pacs.integration import exchange
 from pacs.integration.worker.method_loss import MethodLoss
 from pacs.integration.worker.method_worker import MethodTrainingWorker
 from tests.integration.worker.poison_case import ROWS, batch_of, jagged, loss_of
+from tests.integration.worker.test_policy_loss import log_prob, of_responses
+from tests.integration.worker.worker_case import loss_of as naive_loss_of
 
 
 def scored(data: TensorDict, method: Method) -> torch.Tensor:
@@ -57,3 +62,27 @@ def test_coefficients_are_those_that_the_rows_came_with(method: Method) -> None:
         assert loss.isfinite()
         torch.testing.assert_close(loss_of(cached, {}, method)[1], wanted, rtol=1e-4, atol=1e-6)
         assert wanted.abs().max() > 1e-3
+
+
+CREDITED: dict[str, Method] = {
+    "vineppo": VinePpo(),
+    "distillation": Distillation(teacher="folder", strength=0.7, task=0.5),
+    "pacs_distilled": PacsDistilled(teacher="folder", strength=0.3, beta=0.5),
+}
+
+
+@pytest.mark.parametrize("strategy", ["grouped", "cached"])
+@pytest.mark.parametrize("method", CREDITED.values(), ids=CREDITED)
+def test_what_steps_and_a_teacher_credit_has_the_naive_gradient(method: Method, strategy: str) -> None:
+    data = batch_of("grouped", {}, method)
+    if strategy == "cached":
+        tu.assign_non_tensor(data, **{"pacs_strategy": "cached"})
+        data[exchange.SCORED] = scored(data, method)
+    _, gradient, _ = loss_of(data, {}, method)
+    leaves = [torch.full((len(row.mask),), log_prob(i)).requires_grad_() for i, row in enumerate(ROWS)]
+    there = [i for i, row in enumerate(ROWS) if row.uid is not None]
+    references = [torch.full_like(leaves[i], -2.0) for i in there]
+    naive = naive_loss_of([leaves[i] for i in there], references, [ROWS[i] for i in there], method)
+    expected = torch.autograd.grad(naive, leaves, allow_unused=True, materialize_grads=True)
+    torch.testing.assert_close(of_responses(gradient), pad_sequence(expected, batch_first=True), rtol=1e-4, atol=1e-6)
+    assert len({round(value, 4) for row in expected for value in row.tolist()}) > 4

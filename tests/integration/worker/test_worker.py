@@ -12,11 +12,13 @@ import torch
 from pacs.algorithm import CorrectionConfig, Method, Pacs, ReferenceConfig, UpdateConfig
 from pacs.algorithm.aggregated import Grpo
 from pacs.algorithm.disco import Disco
+from pacs.algorithm.distillation import Distillation, PacsDistilled
 from pacs.algorithm.gvpo import Gvpo
 from pacs.algorithm.nft import Nft
 from pacs.algorithm.policy_gradient import MaxRl, PassAtK, Raft, ReinforceRej
 from pacs.algorithm.real import Real
 from pacs.algorithm.token_weights import ClipCov, Era, KlCov, PooledEntropy, SurprisalBand, TokenWeightConfig
+from pacs.algorithm.vineppo import VinePpo
 from tests.integration.worker.worker_case import (
     FAMILIES,
     GROUP,
@@ -65,6 +67,9 @@ FAMILY: dict[str, Method] = {
     "reinforce_rej": ReinforceRej(clip_high=0.28, clip_dual=None),
     "pass_at_k": PassAtK(),
     "credit for each token": TokenCredit(),
+    "vineppo": VinePpo(),
+    "distillation": Distillation(teacher="folder", strength=0.7, task=0.5),
+    "pacs_distilled": PacsDistilled(teacher="folder", strength=0.3, beta=0.5),
     "pacs, steer": Pacs(token_weight=TokenWeightConfig(name="steer")),
     "grpo, entropy_top": Grpo(token_weight=TokenWeightConfig(name="entropy_top")),
     "nft, probability": Nft(token_weight=TokenWeightConfig(name="probability")),

@@ -21,6 +21,12 @@ WAYS = [
 ]
 #: With a correction, of tokens and of responses.
 CORRECTED = [("corrected", split, "reference") for split in ("grouped, two groups", "cached, four rows")]
+#: Credit of a response's steps, and of a teacher: alone, and beside PACS.
+CREDITED = [
+    (config, split, "reference")
+    for config in ("vineppo", "distillation", "pacs_distilled")
+    for split in ("grouped, two groups", "cached, four rows")
+]
 #: Under a token weight, which the trainer makes of the whole batch.
 WEIGHTED = [
     (config, split, "reference")
@@ -41,11 +47,11 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict:
     folder: Path = tmp_path_factory.mktemp("worker")
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model("qwen3", seed).save_pretrained(folder / "qwen3" / role)
-    cases.write_cases(folder, 1, {CASE: [*WAYS, *CORRECTED, *WEIGHTED, *PENALIZED]}, STEPS)
+    cases.write_cases(folder, 1, {CASE: [*WAYS, *CORRECTED, *CREDITED, *WEIGHTED, *PENALIZED]}, STEPS)
     return cases.run_ranks(folder, 1)[CASE]
 
 
-@pytest.mark.parametrize("way", [*WAYS, *CORRECTED, *WEIGHTED, *PENALIZED], ids=" - ".join)
+@pytest.mark.parametrize("way", [*WAYS, *CORRECTED, *CREDITED, *WEIGHTED, *PENALIZED], ids=" - ".join)
 def test_the_gradient_is_that_of_one_whole_batch_pass(way: tuple[str, str, str], results: dict) -> None:
     config, _, reference = way
     family, _, temperature = cases.CASES[CASE]

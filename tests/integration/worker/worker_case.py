@@ -16,8 +16,10 @@ from torch.nn.utils.rnn import pad_sequence
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedModel, Qwen3Config, Qwen3ForCausalLM
 
 from pacs.algorithm import Method, Pacs, TrainBatch, advantages
-from pacs.algorithm.aggregated import Grpo
+from pacs.algorithm.aggregated import Aggregated, Grpo
+from pacs.algorithm.distillation import TEACHER, Distillation, PacsDistilled
 from pacs.algorithm.era import Era
+from pacs.algorithm.vineppo import STEP, STEP_VALUE, VinePpo
 from pacs.integration.exchange import ReferenceSpans
 from pacs.integration.trainer.arrangement import blocks_of, rows_of_ranks
 from pacs.integration.trainer.arrangement import groups_of as rows_of_groups
@@ -133,6 +135,9 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
             "old_log_probs": jagged([rollout_log_probs(row) for row in batch]),
             "entropy": jagged([entropies(row) for row in batch]),
             "effective_rank": jagged([effective_ranks(row) for row in batch]),
+            STEP: jagged([torch.tensor(steps_of(row)).float() for row in batch]),
+            STEP_VALUE: jagged([torch.tensor([value_of(row, step) for step in steps_of(row)]) for row in batch]),
+            TEACHER: jagged([teacher_log_probs(row) for row in batch]),
         },
         batch_size=len(batch),
     )
@@ -183,9 +188,9 @@ class TokenCredit(Grpo):
 
 
 def token_credit_loss(
-    log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Grpo
+    log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Aggregated
 ) -> torch.Tensor:
-    """That of GRPO and of `TokenCredit`, with a correction where there is one, a token at a time."""
+    """That of GRPO and what has other credit, with a correction where there is one, a token at a time."""
     total, tokens = torch.zeros(()), 0
     for row, own, ref in zip(rows, log_probs, reference, strict=True):
         labels = torch.tensor([float(other.label) for other in rows if other.uid == row.uid])
@@ -202,11 +207,54 @@ def token_credit_loss(
                 if abs(sum(gaps) / len(gaps)) > math.log(config.update.correction.sequence_cap or math.inf):
                     factor = 0.0
                 log_prob = log_prob.detach() + factor * (log_prob - log_prob.detach())
-            credit = advantage * (math.exp(sampled) if isinstance(config, TokenCredit) else 1.0)
+            credit = naive_credit(row, t, advantage, config)
             rho = torch.exp(log_prob - ref[t])
             objective = torch.minimum(credit * rho, credit * rho.clamp(0.8, 1.2))
             total = total - (objective if credit >= 0 else objective.clamp(min=3 * credit))
     return total / tokens
+
+
+def naive_credit(row: Row, t: int, advantage: float, config: Aggregated) -> float:
+    """Of a token of a response with that advantage of GRPO."""
+    if isinstance(config, VinePpo):
+        steps = steps_of(row)
+        later = [value_of(row, step) for place, step in enumerate(steps) if row.mask[place] and step == steps[t] + 1]
+        return (later[0] if later else float(row.label)) - value_of(row, steps[t])
+    if isinstance(config, Distillation):
+        return config.strength * teacher_gap(row, t) + config.task * advantage
+    return advantage * (math.exp(float(rollout_log_probs(row)[t])) if isinstance(config, TokenCredit) else 1.0)
+
+
+def steps_of(row: Row) -> list[int]:
+    """The number of each token's step: a step has up to three of the policy's tokens."""
+    return [max(0, sum(row.mask[: t + 1]) - 1) // 3 for t in range(len(row.response))]
+
+
+def value_of(row: Row, step: int) -> float:
+    """As completions of what stands before a step would be worth."""
+    return (sum(row.response) + 5 * step) % 9 / 8
+
+
+def teacher_log_probs(row: Row) -> torch.Tensor:
+    """As the teacher's pass would give them; at a tool's tokens they are not read."""
+    found = torch.tensor([-0.2 - (3 * token + 5 * t) % 17 / 5 for t, token in enumerate(row.response)])
+    return found.where(torch.tensor(row.mask) == 1, torch.nan)
+
+
+def teacher_gap(row: Row, t: int) -> float:
+    """log pi_teacher - log pi_old of a token."""
+    return float(teacher_log_probs(row)[t] - rollout_log_probs(row)[t])
+
+
+def taught(
+    log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], strength: float
+) -> torch.Tensor:
+    """The mean over responses of the mean over tokens of the teacher's credit times the log-ratio."""
+    total = torch.zeros(())
+    for row, own, ref in zip(rows, log_probs, reference, strict=True):
+        for t in [place for place, counts in enumerate(row.mask) if counts]:
+            total = total + strength * teacher_gap(row, t) * (own[t] - ref[t]) / sum(row.mask)
+    return total / len(rows)
 
 
 def rollout_log_probs(row: Row) -> torch.Tensor:
@@ -361,12 +409,14 @@ def loss_of(
         group_ids=torch.tensor([ids[row.uid] for row in rows]),
         row_mask=torch.ones(len(rows), dtype=torch.bool),
     )
-    if isinstance(config, Grpo):
+    if isinstance(config, Aggregated):
         drift = naive_drift(log_probs, reference, rows, config) if config.token_weight.name == "kl_cov" else 0
         return token_credit_loss(log_probs, reference, rows, config) + drift
     if isinstance(config, EqualPull):
         groups = [batch.take((batch.group_ids == group).nonzero().squeeze(1)) for group in range(len(ids))]
         return torch.stack([naive_loss(group, config) for group in groups]).mean()
+    if isinstance(config, PacsDistilled):
+        return naive_loss(batch, Pacs(beta=config.beta)) - taught(log_probs, reference, rows, config.strength)
     if isinstance(config, Pacs):
         return naive_loss(batch, config)
     return NAIVE[type(config)](groups_of(batch, batch.log_probs), config)
