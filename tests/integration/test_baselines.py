@@ -1,4 +1,4 @@
-"""verl's own algorithms as runs of ours: trained for real, and (PPO, with its critic) killed and gone on with."""
+"""verl's own algorithms as runs of ours: trained for real, and (those with a critic) killed and gone on with."""
 
 import json
 import math
@@ -80,17 +80,19 @@ def test_each_baseline_trains(algorithm: str, task: Path, tmp_path: Path) -> Non
         )
 
 
-def test_ppo_goes_on_with_its_critic(task: Path, tmp_path: Path) -> None:
-    """Killed in a step, it ends in the same two networks as one that was left alone."""
-    overrides = (*REPEATABLE_BASELINE, "trainer.val_before_train=false")
-    alone = RealRun(task, tmp_path / "alone", *overrides, algorithm="ppo")
+@pytest.mark.parametrize(("algorithm", "warmup"), [("ppo", ()), ("vcppo", ("trainer.critic_warmup=4",))])
+def test_a_run_goes_on_with_its_critic(algorithm: str, warmup: tuple[str, ...], task: Path, tmp_path: Path) -> None:
+    """Killed in a step (of VC-PPO one of the critic alone), it ends in the same two networks as one left alone."""
+    overrides = (*REPEATABLE_BASELINE, "trainer.val_before_train=false", *warmup)
+    alone = RealRun(task, tmp_path / "alone", *overrides, algorithm=algorithm)
     alone.train()
-    broken = RealRun(task, tmp_path / "broken", *overrides, algorithm="ppo")
+    broken = RealRun(task, tmp_path / "broken", *overrides, algorithm=algorithm)
     broken.dies_and_goes_on(after_step=1)
     for part in ("actor", "critic"):
         assert equal(alone.policy(LAST, part), broken.policy(LAST, part))
-    for name in ("critic/vf_loss", "critic/grad_norm", "actor/grad_norm", "critic/score/mean"):
+    for name in ("critic/vf_loss", "critic/vf_explained_var", "critic/grad_norm", "actor/grad_norm"):
         assert alone.steps()[-1][name] == broken.steps()[-1][name]
+    assert alone.steps()[-1]["critic/score/mean"] == broken.steps()[-1]["critic/score/mean"]
 
 
 def test_graded_scores_are_trained_on_and_counted_as_neither_right_nor_wrong(task: Path, tmp_path: Path) -> None:

@@ -80,12 +80,22 @@ def test_a_teacher_that_is_the_policy_teaches_nothing(task: Path, tmp_path: Path
     assert line["actor/grad_norm"] == 0
 
 
-def test_pacs_with_a_teacher_trains(task: Path, teacher: Path, tmp_path: Path) -> None:
-    run = make_run(task, tmp_path / "pacs", teacher, "trainer.total_training_steps=2", algorithm="pacs_distilled")
-    run.train()
-    lines = run.training_steps()
-    assert [line["step"] for line in lines] == [1, 2]
+def test_pacs_with_a_teacher_is_killed_and_ends_in_the_same_weights(task: Path, teacher: Path, tmp_path: Path) -> None:
+    runs = [
+        make_run(task, tmp_path / name, teacher, "trainer.total_training_steps=3", algorithm="pacs_distilled")
+        for name in ("alone", "broken")
+    ]
+    alone, broken = runs
+    alone.train()
+    try:
+        broken.dies_and_goes_on(after_step=1)
+    finally:
+        broken.end()
+    lines = alone.training_steps()
+    assert [line["step"] for line in lines] == [1, 2, 3]
     assert all(line["actor/grad_norm"] > 0 and line["pacs/teacher/gap_per_token"] > 0.01 for line in lines)
+    assert broken.unmeasured() == alone.unmeasured()
+    assert equal(broken.policy(3), alone.policy(3))
 
 
 def test_a_run_that_is_killed_goes_on_with_the_same_teacher(left_alone: RealRun, broken: RealRun) -> None:

@@ -1,4 +1,4 @@
-"""Each method of ours but PACS itself, and PACS under a token weight: for real, through Ray, FSDP2 and vLLM."""
+"""Each method of ours but PACS itself: for real, through Ray, FSDP2 and vLLM."""
 
 from pathlib import Path
 
@@ -43,39 +43,3 @@ def test_each_method_trains(method: str, task: Path, tmp_path: Path) -> None:
     assert not equal(run.policy(STEPS), run.policy(STEPS - 1))
     assert len(run.optimizer(STEPS)) > 0
     assert read_checkpoint(run.checkpoints / f"global_step_{STEPS}").reference is None
-
-
-def test_tokens_are_weighed(task: Path, tmp_path: Path) -> None:
-    """By STEER, which reads verl's pass over what was sampled."""
-    words = ("trainer.total_training_steps=2", "trainer.val_before_train=false", "method.token_weight.name=steer")
-    run = RealRun(task, tmp_path / "steer", *words)
-    run.train("trainer.test_freq=2")
-    lines = [line for line in run.steps() if "timing_s/step" in line]
-    assert [line["step"] for line in lines] == [1, 2]
-    for line in lines:
-        assert {key for key in line if key != "step" and find(key) is None} == set()
-        assert line["timing_s/old_log_prob"] > 0
-        assert line["actor/grad_norm"] > 0
-        assert line["pacs/token_weight/carrying_per_token"] == 1
-        assert line["pacs/token_weight/least_min"] == pytest.approx(0.8)
-        assert 0.8 < line["pacs/token_weight/per_token"] < 1
-
-
-def test_tokens_are_clipped_and_held(task: Path, tmp_path: Path) -> None:
-    """By Clip-Cov under PACS; by KL-Cov, whose penalty is of the second of a step's updates."""
-    for name in ("clip_cov", "kl_cov"):
-        share = f"method.token_weight.{name}.share=0.1"
-        words = ("trainer.total_training_steps=2", "trainer.val_before_train=false", "method.reference.reset_every=1")
-        run = RealRun(task, tmp_path / name, *words, f"method.token_weight.name={name}", share)
-        run.train("trainer.test_freq=2")
-        lines = [line for line in run.steps() if "timing_s/step" in line]
-        assert {key for line in lines for key in line if key != "step" and find(key) is None} == set()
-        for line in lines:
-            assert line["timing_s/old_log_prob"] > 0
-            assert line["actor/grad_norm"] > 0
-            if name == "kl_cov":
-                assert 0.05 < line["pacs/token_weight/penalized_per_token"] < 0.2
-                assert line["pacs/token_weight/per_token"] == 1
-            else:
-                assert 0.85 < line["pacs/token_weight/carrying_per_token"] <= 1
-    assert not equal(run.policy(2), run.policy(1))

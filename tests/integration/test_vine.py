@@ -22,6 +22,8 @@ VINE = (
     # A byte of a tiny model that says anything: many steps.
     "run.rollouts.vine.delimiter=e",
     "run.rollouts.vine.most_steps=4",
+    # vLLM shares prefixes by whole blocks, which have 128 tokens on a CPU.
+    "+actor_rollout_ref.rollout.engine_kwargs.vllm.block_size=32",
 )
 
 
