@@ -18,6 +18,7 @@ SIGNALS = {
     "gradient_norm": "gradient norm",
     "mixed_groups_fraction": "mixed groups",
     "log_ratio_mean": "log-ratio",
+    "explained_variance": "explained variance",
     "residual_mean": "residual",
     "critic_accuracy": "critic's ranking",
     "critic_brier": "critic's Brier",

@@ -12,6 +12,7 @@ from recipes.laboratory.questions import Question
 from recipes.laboratory.records import Records
 from recipes.laboratory.statistics import LEAST_FOR_BOOTSTRAP, LEAST_FOR_P
 
+EXPLAINED = critic.SIGNALS["explained_variance"]
 HOW_TO_READ = {
     "arms": """\
 The options are those that the question sets, a method's others are at its defaults. lr: given, not chosen; lr_from: the
@@ -53,8 +54,12 @@ evaluations. Means over the seeds that reach it; a failed run does not. "By the 
 first evaluation of the training, and are interpolated from the start. pass@64 mostly curves there, so that it reads too
 low: compare it between arms with few such runs. "≤": a run was there before training.""",
     "rollouts": """\
-The comparison at equal rollouts: arms with more rollouts than others, at {rollouts:,.0f} of them, interpolated linearly
+The comparison at equal rollouts: arms with more rollouts than others, at {least:,.0f} of them, interpolated linearly
 between two evaluations.""",
+    "thousand tokens": """\
+The comparison at equal tokens: arms that generated over {more:.0%} more than the fewest, at {least:,.0f} thousand,
+interpolated linearly between two evaluations. Between the start and the first evaluation pass@1 rises faster at first,
+so that it reads too low there.""",
     "signals": """\
 Over the steps' own samples, from the first quarter of the run to the last. resets: how often the reference became the
 policy. Of PACS: the residual is the mean of
@@ -62,6 +67,8 @@ policy. Of PACS: the residual is the mean of
 that psi ranks rightly: that of the group's mean, which is the same for both, is 1/2, and an oracle's is 1. Brier: the
 mean of (sigma(psi) - R)^2, and of (mean of the rest of the group - R)^2; an oracle's is 0, that of 1/2 is 1/4. Groups
 whose scores are all 0, as in the first mini-batch after a reset, are left out.""",
+    EXPLAINED: """\
+explained variance: of the returns that a critic learns, by its values before it learns them.""",
     "by_rate": """\
 The critic's ranking and its Brier score, as above, over the last quarter of the runs that tuned: what of the arms'
 differences is the learning rate's. Without ±: of one seed.""",
@@ -72,6 +79,9 @@ from that share, 0 of a critic that knows it. Balanced weights train sigma(psi) 
 classes of a group are as many: "error, balanced" is from it. Where a range has a handful of responses its interval says
 nothing.""",
 }
+#: Arms are compared at equal tokens where one generated over so many times those of another: responses differ a little
+#: in length.
+MORE_TOKENS = 1.05
 UNPAIRED = """\
 Runs of one seed share the order of their prompts and little else (two arms that differ in later resets alone, all
 before these), so they are not taken as pairs."""
@@ -152,8 +162,10 @@ def _results(comparison: Comparison) -> list[str]:
     for level in tables.levels(comparison):
         how = HOW_TO_READ["level"].format(level=level)
         parts += _section(f"At a pass@1 of {level:g}", how, tables.at_level(comparison, level))
-    fewest, at_rollouts = tables.at_rollouts(comparison)
-    parts += _section(f"At {fewest:,.0f} rollouts", HOW_TO_READ["rollouts"].format(rollouts=fewest), at_rollouts)
+    for cost, more_than in (("rollouts", 1.0), ("thousand tokens", MORE_TOKENS)):
+        least, at_cost = tables.at_cost(comparison, cost, more_than)
+        how = HOW_TO_READ[cost].format(least=least, more=more_than - 1)
+        parts += _section(f"At {least:,.0f} {cost}", how, at_cost)
     for each in comparison.ks:
         parts += _section(f"pass@{each} by difficulty", HOW_TO_READ["bands"], tables.by_band(comparison, each))
     base = comparison.question.baselines[0]
@@ -163,7 +175,10 @@ def _results(comparison: Comparison) -> list[str]:
     samples = next(iter(comparison.with_runs[0].runs.values()))["evaluations"][0]["samples"]
     how = HOW_TO_READ["never_solved"].format(number=number, samples=samples)
     parts += _section("Problems not solved at the start", how, solved)
-    parts += _section("Signals", HOW_TO_READ["signals"], critic.signals(comparison))
+    signals, how = critic.signals(comparison), HOW_TO_READ["signals"]
+    if EXPLAINED in signals:
+        how = f"{how}\n{HOW_TO_READ[EXPLAINED]}"
+    parts += _section("Signals", how, signals)
     parts += _section("The critic by learning rate", HOW_TO_READ["by_rate"], critic.by_rate(comparison))
     return parts + _section("Calibration of the critic", HOW_TO_READ["calibration"], critic.calibration(comparison))
 

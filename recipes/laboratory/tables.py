@@ -135,22 +135,28 @@ def at_level(comparison: Comparison, level: float) -> str:
     return table(["arm", "seeds there", "by the first", *shown], rows)
 
 
-def at_rollouts(comparison: Comparison) -> tuple[float, str]:
-    """The fewest rollouts that an arm's runs have, and what those that have more come to with so many.
+def at_cost(comparison: Comparison, cost: str, more_than: float = 1.0) -> tuple[float, str]:
+    """The least of a cost that an arm's runs have, and what those that have more come to with as much.
 
     Empty where no arm has more; with the first baseline beside them.
+
+    Args:
+        comparison: of the arms.
+        cost: one of `COSTS`.
+        more_than: an arm has more with over so many times the least.
     """
-    spent = {arm.name: fmean(arm.finals["rollouts"].values()) for arm in comparison.with_runs}
-    fewest = min(spent.values())
-    more = [arm for arm in comparison.with_runs if spent[arm.name] > fewest]
+    spent = {arm.name: fmean(arm.finals[cost].values()) for arm in comparison.with_runs}
+    least = min(spent.values())
+    more = [arm for arm in comparison.with_runs if spent[arm.name] > more_than * least]
     base = [arm for arm in comparison.with_runs if arm.name == comparison.question.baselines[0] and arm not in more]
     shown = (*comparison.shown, *COSTS)
-    rows = []
-    for arm in [*base, *more]:
-        each = [reached([point(e) for e in r["evaluations"]], "rollouts", fewest) for r in arm.runs.values()]
+    # The baseline has no more: it is shown as it ended, since of its seeds some have a little less than their mean.
+    rows = [[arm.name, *(plus_minus(list(arm.finals[name].values())) for name in shown)] for arm in base]
+    for arm in more:
+        each = [reached([point(e) for e in r["evaluations"]], cost, least) for r in arm.runs.values()]
         there = [one for one in each if one is not None]
         rows.append([arm.name, *(plus_minus([one.values[name] for one in there]) for name in shown)])
-    return fewest, table(["arm", *shown], rows) if more else ""
+    return least, table(["arm", *shown], rows) if more else ""
 
 
 def bar(comparison: Comparison) -> str:

@@ -239,6 +239,7 @@ def test_what_the_critic_knows(made: Made) -> None:
         if run.settings.method == "pacs":
             one["result"]["calibration"] = [[10, 2.0, 5, 12.0, 9.0], [20, 16.0, 15, 18.0, 9.0]]
             one["result"]["curve"] |= {"residual_mean": [0.5, 0.4, 0.3, 0.2 + run.settings.seed / 100]}
+            one["result"]["curve"] |= {"explained_variance": [0.0, 0.1, None, 0.3 + run.settings.seed / 100]}
         return one
 
     comparison = made(record)
@@ -250,6 +251,8 @@ def test_what_the_critic_knows(made: Made) -> None:
     signals = critic.signals(comparison)
     assert cell(signals, "never", "residual").startswith("0.500 → 0.210 ± ")
     assert cell(signals, "grpo", "residual") == "–"
+    assert cell(signals, "never", "explained variance").startswith("0.000 → 0.310 ± ")
+    assert cell(signals, "grpo", "explained variance") == "–"
     assert cell(signals, "never", "resets") == "0.000"
     assert "critic's ranking" not in signals
     assert critic.by_rate(comparison) == ""
@@ -298,11 +301,40 @@ def test_who_has_more_rollouts_is_also_compared_at_equal_ones(made: Made) -> Non
         return one
 
     comparison = made(record)
-    fewest, table = tables.at_rollouts(comparison)
+    fewest, table = tables.at_cost(comparison, "rollouts")
     assert fewest == 16
     after_2 = [fmean(right_of({"method": "pacs", "lr": 2e-4, "seed": seed}, 8, 2)) / 8 for seed in range(3)]
     assert cell(table, "never", "pass@1").startswith(f"{fmean(after_2):.3f}")
     assert cell(table, "grpo", "pass@1") == cell(tables.finals(comparison), "grpo", "pass@1")
     assert "## At 16 rollouts" in report.page(comparison)
-    assert tables.at_rollouts(made())[1] == ""
+    assert tables.at_cost(made(), "rollouts")[1] == ""
     assert "rollouts\n" not in report.page(made())
+
+
+@pytest.mark.parametrize(("longer", "told"), [(2, True), (1.06, True), (1.04, False)])
+def test_who_generated_more_tokens_is_also_compared_at_equal_ones(longer: float, told: bool, made: Made) -> None:
+    """At equal rollouts. The evaluations are after 200 and 400 tokens, times `longer`."""
+
+    def record(run: Run) -> dict[str, Any]:
+        one = recorded(run)
+        if run.settings.method == "pacs" and run.settings.seed < 100:
+            for evaluation in one["result"]["evaluations"]:
+                evaluation["tokens"] *= longer
+        return one
+
+    comparison = made(record)
+    assert tables.at_cost(comparison, "rollouts")[1] == ""
+    page, title = report.page(comparison), "## At 0 thousand tokens"  # 400 of them
+    assert (title in page) == told
+    if not told:
+        return
+    between = page[page.index(title) :].split("\n\n")[2]
+    ends = [
+        [fmean(right_of({"method": "pacs", "lr": 2e-4, "seed": seed}, samples, step)) / samples for seed in range(3)]
+        for samples, step in ((8, 2), (16, 4))
+    ]
+    share = (400 - 200 * longer) / (200 * longer)
+    expected = fmean(before + share * (after - before) for before, after in zip(*ends, strict=True))
+    assert cell(between, "never", "pass@1").startswith(f"{expected:.3f}")
+    assert cell(between, "never", "thousand tokens") == "0.400"
+    assert cell(between, "grpo", "pass@1") == cell(tables.finals(comparison), "grpo", "pass@1")
