@@ -175,10 +175,9 @@ def _results(comparison: Comparison) -> list[str]:
     samples = next(iter(comparison.with_runs[0].runs.values()))["evaluations"][0]["samples"]
     how = HOW_TO_READ["never_solved"].format(number=number, samples=samples)
     parts += _section("Problems not solved at the start", how, solved)
-    signals, how = critic.signals(comparison), HOW_TO_READ["signals"]
-    if EXPLAINED in signals:
-        how = f"{how}\n{HOW_TO_READ[EXPLAINED]}"
-    parts += _section("Signals", how, signals)
+    signals = critic.signals(comparison)
+    told = ["signals", *([EXPLAINED] if EXPLAINED in signals else [])]
+    parts += _section("Signals", "\n".join(HOW_TO_READ[name] for name in told), signals)
     parts += _section("The critic by learning rate", HOW_TO_READ["by_rate"], critic.by_rate(comparison))
     return parts + _section("Calibration of the critic", HOW_TO_READ["calibration"], critic.calibration(comparison))
 
