@@ -117,6 +117,7 @@ def test_a_penalty_of_moving_needs_a_second_update(configs: dict[str, DictConfig
     (problem,) = pacs_problems(alone)
     assert problem.startswith("method.token_weight.name=kl_cov penalizes what has moved from the policy that sampled")
     assert f"lower {mini}={pacs.data.train_batch_size}" in problem
+    assert problem.endswith("or raise actor_rollout_ref.actor.ppo_epochs.")
     for others in (
         {mini: pacs.data.train_batch_size // 2},
         {"actor_rollout_ref.actor.ppo_epochs": 2},
