@@ -187,7 +187,7 @@ def _token_problems(config: DictConfig, method: Method) -> Iterator[str]:
     if weight is not None and weight.PENALIZES and _makes_one_update(config) and not keys.trains_completions(config):
         yield (
             "@method.token_weight.name= penalizes what has moved from the policy that sampled, and before a step's one "
-            "update nothing has: lower @actor.ppo_mini_batch_size= (prompts of an update), or raise @actor.ppo_epochs."
+            "update nothing has: lower @actor.ppo_mini_batch_size= (prompts of an update), or raise @actor.ppo_epochs=."
         )
     if SLOPES in of_weight and config.actor_rollout_ref.model.use_fused_kernels:
         mend = "set @model.use_fused_kernels=false, or method.token_weight.steer.form=public"

@@ -16,7 +16,7 @@ from pacs.verl_keys.algorithm_changes import plain
 #: Sections by their short names; other names begin as they are.
 SECTIONS = {name: f"actor_rollout_ref.{name}" for name in ("actor", "rollout", "ref", "model")}
 # An equals sign with a value behind it is the sentence's own: `set @rollout.n=8`.
-_NAMED = re.compile(r"(?<![\w.])@([a-z]\w*(?:\.\w+)+)(=(?![\w$\[{(.\-+]))?")
+_NAMED = re.compile(r"(?<![\w.])@([a-z]\w*(?:\.\w+)+)(=(?![\w$\[{(\-+]|\.\d))?")
 
 P = ParamSpec("P")
 

@@ -43,6 +43,15 @@ def with_settings(config: DictConfig, **settings: object) -> DictConfig:
     return changed
 
 
+def test_a_setting_at_the_end_of_a_sentence_has_its_value(configs: dict[str, DictConfig]) -> None:
+    for sentence, said in {
+        "raise @actor.ppo_epochs=.": "raise actor_rollout_ref.actor.ppo_epochs=1.",
+        "set @rollout.temperature=.5, or not.": "set actor_rollout_ref.rollout.temperature=.5, or not.",
+        "set @rollout.n=8.": "set actor_rollout_ref.rollout.n=8.",
+    }.items():
+        assert spell(sentence, configs["pacs"]) == said
+
+
 def test_the_shipped_configs_are_sound(configs: dict[str, DictConfig]) -> None:
     assert [list(switch_problems(config)) for config in configs.values()] == [[], []]
 
@@ -117,7 +126,7 @@ def test_a_penalty_of_moving_needs_a_second_update(configs: dict[str, DictConfig
     (problem,) = pacs_problems(alone)
     assert problem.startswith("method.token_weight.name=kl_cov penalizes what has moved from the policy that sampled")
     assert f"lower {mini}={pacs.data.train_batch_size}" in problem
-    assert problem.endswith("or raise actor_rollout_ref.actor.ppo_epochs.")
+    assert problem.endswith("or raise actor_rollout_ref.actor.ppo_epochs=1.")
     for others in (
         {mini: pacs.data.train_batch_size // 2},
         {"actor_rollout_ref.actor.ppo_epochs": 2},
