@@ -11,8 +11,10 @@ from torch.nn.utils.rnn import pad_sequence
 from verl.utils import tensordict_utils as tu
 
 from pacs.algorithm import Method, Pacs, row_columns
+from pacs.algorithm.aggregated import Grpo
 from pacs.algorithm.distillation import Distillation, PacsDistilled
 from pacs.algorithm.nft import Nft
+from pacs.algorithm.token_weights import Steer, TokenWeightConfig
 from pacs.algorithm.vineppo import VinePpo
 from pacs.integration import exchange
 from pacs.integration.worker.method_loss import MethodLoss
@@ -68,12 +70,13 @@ CREDITED: dict[str, Method] = {
     "vineppo": VinePpo(),
     "distillation": Distillation(teacher="folder", strength=0.7, task=0.5),
     "pacs_distilled": PacsDistilled(teacher="folder", strength=0.3, beta=0.5),
+    "grpo, steer exact": Grpo(token_weight=TokenWeightConfig(name="steer", steer=Steer(form="exact", least=0.8))),
 }
 
 
 @pytest.mark.parametrize("strategy", ["grouped", "cached"])
 @pytest.mark.parametrize("method", CREDITED.values(), ids=CREDITED)
-def test_what_steps_and_a_teacher_credit_has_the_naive_gradient(method: Method, strategy: str) -> None:
+def test_what_credits_or_weighs_each_token_has_the_naive_gradient(method: Method, strategy: str) -> None:
     data = batch_of("grouped", {}, method)
     if strategy == "cached":
         tu.assign_non_tensor(data, **{"pacs_strategy": "cached"})

@@ -35,6 +35,7 @@ WEIGHTED = [
 ] + [
     ("disco, position", "cached, four rows", "reference"),
     ("pacs, clip_cov", "grouped, two groups", "reference"),
+    ("grpo, steer exact", "cached, four rows", "reference"),
     ("grpo, pooled_entropy", "cached, four rows", "reference"),
 ]
 #: Of which the loss has a term beside it, and no weight is below 1.

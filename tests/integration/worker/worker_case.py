@@ -135,6 +135,7 @@ def as_tensordict(parts: list[list[Row]], rank: int, config: Method) -> TensorDi
             "old_log_probs": jagged([rollout_log_probs(row) for row in batch]),
             "entropy": jagged([entropies(row) for row in batch]),
             "effective_rank": jagged([effective_ranks(row) for row in batch]),
+            "mean_entropy_slope": jagged([entropy_slopes(row) for row in batch]),
             STEP: jagged([torch.tensor(steps_of(row)).float() for row in batch]),
             STEP_VALUE: jagged([torch.tensor([value_of(row, step) for step in steps_of(row)]) for row in batch]),
             TEACHER: jagged([teacher_log_probs(row) for row in batch]),
@@ -267,6 +268,12 @@ def entropies(row: Row) -> torch.Tensor:
     return torch.linspace(2.5, 0.5, len(row.response)).where(torch.tensor(row.mask) == 1, torch.nan)
 
 
+def entropy_slopes(row: Row) -> torch.Tensor:
+    """STEER's sum over the vocabulary, as the pass of log pi_old would give it; at a tool's tokens it is not read."""
+    slopes = torch.linspace(-0.3, 0.2, len(row.response))
+    return slopes.where(torch.tensor(row.mask) == 1, torch.nan)
+
+
 def effective_ranks(row: Row) -> torch.Tensor:
     """As the pass of log pi_old would give them, whatever the stride; at a tool's tokens they are not read."""
     ranks = torch.tensor([1 + (7 * token + 3 * t) % 11 / 4 for t, token in enumerate(row.response)])
@@ -309,6 +316,9 @@ def naive_token_weights(rows: list[Row], config: Method) -> list[torch.Tensor]:
         for t, (log_prob, entropy) in enumerate(zip(rollout_log_probs(row), entropies(row), strict=True)):
             if row.mask[t]:
                 omega = advantage * (1 - math.exp(float(log_prob))) * float(log_prob + entropy)
+                if config.token_weight.steer.form == "exact":
+                    surplus = math.exp(float(log_prob)) * float(log_prob + entropy)
+                    omega = advantage * (surplus - float(entropy_slopes(row)[t]))
                 places = [place for place in range(len(row.mask)) if row.mask[place]]
                 known[i, t] = {
                     "steer": abs(omega),
