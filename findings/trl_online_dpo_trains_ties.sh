@@ -6,9 +6,9 @@
 # objective/entropy are those of the responses, as the loss is.
 # Seen (2026-11-30, trl 1.16.0, transformers 5.10.4, torch 2.13.0, a Llama of one layer; each prompt has the same two responses,
 # of 8 and of 2 tokens): the gradient with rewards of 0 and 0 is the one with 1 and 0, the first response's reward being the
-# higher one, and so it is if the reward function gives None for both, "not scored". With rewards of verification most pairs
-# are equal, so most of a step is noise: either both responses are right or both are wrong, and a random one is made more
-# likely. The loss is not divided by gradient_accumulation_steps before the backward pass, while the logged one is divided: 4
+# higher one, and so it is if the reward function gives None for both, "not scored". With rewards of 0 and 1 many pairs are
+# equal: both responses are right or both are wrong, and one of them, at random, is made more likely.
+# The loss is not divided by gradient_accumulation_steps before the backward pass, while the logged one is divided: 4
 # accumulated batches have 4 times the gradient, which max_grad_norm then clips. The KL and the entropy are sums over all
 # positions of the longest response: what stands behind the end of the shorter ones is added. Accumulate no batches, and look
 # at logps and rewards instead, which leave the padding out. Nothing drops equal pairs: use rewards that rarely tie, or a
