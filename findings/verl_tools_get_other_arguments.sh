@@ -11,8 +11,9 @@
 # longer indented. qwen3_coder reads lists as Python's: ["a", true] arrives as a text; so does true if the type is boolean or
 # null, and 12 as a number if it is string or null. yes is false, and the text null nothing. gemma4 ends a text of several lines,
 # a list and an object at the first comma or brace. kimi makes {} of arguments that are no JSON and calls the tool with its
-# defaults. At most a warning is logged. So a tool writes another file than the model's, and the policy is rewarded for what it did not
-# write. Take strings back by the schema in the tool, refuse calls without required arguments, or register a parser of your own.
+# defaults. At most a warning is logged. So a tool writes another file than the model's, and the policy is rewarded for what it
+# did not write. Take strings back by the schema in the tool, refuse calls without required arguments, or register a parser of
+# your own.
 #
 #   1.10 for string: glm, seed, minimax 1.1 | qwen3_coder "1.10"
 #   true for string: glm, seed, minimax true | qwen3_coder "true"
