@@ -42,7 +42,7 @@ from pacs.integration.checks.sections import empty_sections
 from pacs.integration.checks.separate import separate_problems, separate_warnings
 from pacs.integration.checks.slots import slot_problems
 from pacs.integration.checks.switches import switch_problems, untried
-from pacs.integration.checks.turns import format_problems, turns_problems
+from pacs.integration.checks.turns import format_problems, turns_problems, turns_warnings
 from pacs.integration.checks.vine import vine_problems
 from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES
@@ -173,8 +173,9 @@ def check_run(config: DictConfig) -> None:
 def warnings(config: DictConfig) -> list[str]:
     """What a config that `check_run` has passed does that its reader may not think of, a sentence each."""
     of_algorithm = pacs_warnings if config.trainer.v1.trainer_mode == "pacs" else baseline_warnings
-    of_rollouts = [*guided_warnings(config), *partial_warnings(config), *separate_warnings(config)]
-    return [*of_algorithm(config), *of_rollouts, *untried(config), *coarse_moments(config)]
+    of_rollouts = (turns_warnings, guided_warnings, partial_warnings, separate_warnings)
+    said = [warning for each in (of_algorithm, *of_rollouts) for warning in each(config)]
+    return [*said, *untried(config), *coarse_moments(config)]
 
 
 def check_model(config: DictConfig) -> None:

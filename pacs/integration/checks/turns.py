@@ -26,6 +26,17 @@ OF_TOOLS: Final[dict[str, object]] = {
 }  # fmt: skip
 NUMBERS: Final = ("max_assistant_turns", "max_user_turns", "max_parallel_calls", "max_tool_response_length")
 TOOL_LOOP: Final = "tool_agent"
+_READ_AS_JSON: Final = "a text that can be read as JSON becomes a number or an object"
+#: Formats whose parsers in verl 0.9.1 give a tool other arguments than the model wrote
+#: (findings/verl_tools_get_other_arguments.sh), and how.
+CHANGED_ARGUMENTS: Final = {
+    "glm": _READ_AS_JSON,
+    "seed": _READ_AS_JSON,
+    "minimax": _READ_AS_JSON,
+    "qwen3_coder": "a list with true, false or null in it becomes a text, and the text null becomes nothing",
+    "gemma4": "a list, an object or a text of several lines ends at its first comma or brace",
+    "kimi": "the tool is called without arguments where they cannot be read",
+}
 #: What a conversation may end with when a tool answers, or one's own loop asks again.
 _ANSWERS: Final = {"tool": "1", "user": "Go on."}
 
@@ -73,6 +84,17 @@ def turns_problems(config: DictConfig) -> Iterator[str]:
     sides = ("left", "middle", "right")
     if turns.tool_response_truncate_side not in sides:
         yield f"@rollout.multi_turn.tool_response_truncate_side=: use one of {', '.join(sides)}."
+
+
+@spelled
+def turns_warnings(config: DictConfig) -> Iterator[str]:
+    """What verl's parser of the chosen format makes of a tool's arguments."""
+    rollout = config.actor_rollout_ref.rollout
+    if rollout.agent.default_agent_loop == TOOL_LOOP and (changed := CHANGED_ARGUMENTS.get(rollout.multi_turn.format)):
+        yield (
+            f"@rollout.multi_turn.format=: verl gives tools other arguments than the model wrote: {changed}. Check and "
+            "convert them in your tools, or use a model that writes hermes (docs/rewards.md)."
+        )
 
 
 @spelled

@@ -1,6 +1,9 @@
 """Settings of turns and tools that nothing would read, tools that do not load, templates that cannot go on."""
 
+import asyncio
+import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +13,16 @@ from omegaconf import OmegaConf
 
 from pacs.composing import compose_run
 from pacs.integration.checks.prompts import prompt_problems
-from pacs.integration.checks.turns import OF_TOOLS, format_problems, template_problems, tool_files, turns_problems
+from pacs.integration.checks.run import warnings
+from pacs.integration.checks.turns import (
+    CHANGED_ARGUMENTS,
+    OF_TOOLS,
+    format_problems,
+    template_problems,
+    tool_files,
+    turns_problems,
+    turns_warnings,
+)
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas
 from pacs.integration.preflight.user_code import give_answer
 from tests.integration.tool_task import CALCULATOR, TEMPLATE, WITHOUT_TOOLS, tool_tokenizer
@@ -73,6 +85,58 @@ def test_a_format_is_verls_or_the_tools_own() -> None:
     assert problem.endswith("Did you mean hermes?")
     assert list(format_problems(config_of(**WITH_TOOLS, **{f"{TURNS}.format": "mine"}))) == []
     assert list(format_problems(config_of())) == []
+
+
+def test_a_format_whose_arguments_verl_changes_is_told(tmp_path: Path) -> None:
+    (warning,) = turns_warnings(config_of(**WITH_TOOLS, **{f"{TURNS}.format": "glm"}))
+    assert "multi_turn.format=glm: verl gives tools other arguments than the model wrote: a text that can be" in warning
+    assert list(turns_warnings(config_of(**WITH_TOOLS))) == []
+    assert list(turns_warnings(config_of())) == []
+    (tmp_path / "calculator.py").write_text(CALCULATOR)
+    tools = {**WITH_TOOLS, f"{TURNS}.function_tool_path": tmp_path / "calculator.py", f"{TURNS}.format": "kimi"}
+    config, _ = compose_run("grpo", ["recipe=arithmetic", *(f"{key}={value}" for key, value in tools.items())])
+    assert any("the tool is called without arguments where they cannot be read" in said for said in warnings(config))
+
+
+#: Format -> a call of f(x) in it, with what is to be x in braces; what x is to be; what verl makes of the arguments.
+CALLS = {
+    "glm": ("<tool_call>f\n<arg_key>x</arg_key>\n<arg_value>{}</arg_value>\n</tool_call>", "1.10", {"x": 1.1}),
+    "seed": (
+        "<seed:tool_call>\n<function=f>\n<parameter=x>{}</parameter>\n</function>\n</seed:tool_call>",
+        "1.10", {"x": 1.1},
+    ),
+    "minimax": (
+        '<minimax:tool_call>\n<invoke name="f">\n<parameter name="x">{}</parameter>\n</invoke>\n</minimax:tool_call>',
+        "1.10", {"x": 1.1},
+    ),
+    "qwen3_coder": (
+        "<tool_call>\n<function=f>\n<parameter=x>\n{}\n</parameter>\n</function>\n</tool_call>", "null", {"x": None},
+    ),
+    "gemma4": ("<|tool_call>call:f{{x:{}}}<tool_call|>", "[1,2]", {"x": "[1"}),
+    "kimi": (
+        "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0<|tool_call_argument_begin|>{}"
+        "<|tool_call_end|><|tool_calls_section_end|>",
+        '{"x": "1', {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CHANGED_ARGUMENTS)
+def test_verls_parser_changes_arguments_as_is_told(name: str) -> None:
+    """A warning that no longer holds is to go."""
+    from verl.experimental.agent_loop.tool_parser import ToolParser
+    from verl.tools.schemas import OpenAIFunctionToolSchema
+
+    kind = "array" if name == "gemma4" else "string"
+    parameters = {"type": "object", "properties": {"x": {"type": kind}}, "required": ["x"]}
+    function = {"name": "f", "description": "", "parameters": parameters}
+    tool = OpenAIFunctionToolSchema.model_validate({"type": "function", "function": function})
+    call, value, made = CALLS[name]
+    # The parser asks the tokenizer for nothing else than the text.
+    tokenizer = SimpleNamespace(decode=lambda text, **_: text, convert_tokens_to_ids=lambda _: 0, pad_token=None)
+    text: Any = call.format(value)
+    _, calls = asyncio.run(ToolParser.get_tool_parser(name, tokenizer).extract_tool_calls(text, [tool]))
+    assert [json.loads(each.arguments) for each in calls] == [made]
 
 
 def test_a_whole_config_is_refused_for_what_nothing_reads() -> None:
