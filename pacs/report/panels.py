@@ -177,11 +177,13 @@ PANELS = (
         "How far the log-probabilities of the two are apart at equal weights, in the mean over tokens. It should be as "
         "small as the arithmetic allows, and constant.",
         may_be_log=True),
-    Panel("staleness", "Age of the responses", "updates",
-        (Curve("pacs/partial/staleness_mean", "mean"), Curve("pacs/partial/staleness_max", "largest")),
-        change("pacs/partial/staleness_mean", "Age of the responses", " updates"),
-        "By how many updates of the policy the weights that wrote a response's first token are behind those that are "
-        "trained, with partial rollouts. (run.rollouts.partial alone.)"),
+    Panel("staleness", "Age of the responses", "steps, or versions",
+        (Curve("pacs/partial/staleness_mean", "mean age"), Curve("pacs/partial/staleness_max", "largest age"),
+         Curve("pacs/partial/versions_mean", "versions, mean")),
+        change("pacs/partial/staleness_mean", "Age of the responses", " steps"),
+        "With partial rollouts. Age: by how many steps the weights that wrote a response's first token are behind "
+        "those that are trained. Versions: of the weights that wrote a part of a response, 1 where it was not "
+        "interrupted. (run.rollouts.partial alone.)"),
     Panel("update", "What the update has to work with", "share",
         (Curve("pacs/groups/mixed_fraction", "mixed groups"), Curve("pacs/saturated_fraction", "saturated rows"),
          Curve("pacs/gradient/clipped_fraction", "clipped updates")),

@@ -14,6 +14,7 @@ OF_SOME = {
     "pacs/genac/explained_fraction": lambda step: 0.1 * step,
     "pacs/partial/staleness_mean": lambda step: 0.5,
     "pacs/partial/staleness_max": lambda step: 1.0,
+    "pacs/partial/versions_mean": lambda step: 1.25,
 }
 NOT_ALWAYS = {"effective_rank", "generative_critic", "staleness"}
 NAMED = {panel.name: panel for panel in PANELS}

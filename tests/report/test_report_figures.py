@@ -40,6 +40,13 @@ def test_a_run_of_today_has_every_panel_with_its_data(make_run):
     assert list(pass_1.get_xdata()) == list(pass_8.get_xdata()) == [0, 3]
 
 
+def test_the_age_of_responses_is_drawn_beside_the_versions_that_wrote_them(make_run):
+    axes = axes_of("staleness", groups_of(make_run(steps=3, more=OF_SOME)))
+    assert legend_of(axes) == ["mean age", "largest age", "versions, mean"]
+    assert [list(line.get_ydata()) for line in lines_of(axes)] == [[0.5] * 3, [1.0] * 3, [1.25] * 3]
+    assert axes.get_ylabel() == "steps, or versions"
+
+
 def test_a_panel_without_data_is_left_out(make_run):
     groups = groups_of(make_run(pacs=False, validation=()))
     drawn = [panel.name for panel in figures.panels_of(groups)]

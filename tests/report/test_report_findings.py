@@ -43,7 +43,7 @@ def test_the_titles_of_one_run(make_run):
         "update": "Share of mixed groups: 0.60 → 0.60",
         "gradient_norm": "Gradient norm: 9.85 → 9.45",
         "rollout_gap": "Gap between vLLM and trainer: 1e-05 → 1e-05 nats a token",
-        "staleness": "Age of the responses: 0.5 → 0.5 updates",
+        "staleness": "Age of the responses: 0.5 → 0.5 steps",
         "verifier": "Verdicts: correct 0.38 → 0.58, wrong 0.52 → 0.32, no answer 0.10 → 0.10",
         "time": "Time of a step: 4 → 4 s, 38% of it update",
     }
