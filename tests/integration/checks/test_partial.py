@@ -8,11 +8,21 @@ import pytest
 from omegaconf import OmegaConf
 
 from pacs.base.errors import UserError
+from pacs.base.paths import config_dir
 from pacs.composing import compose_run
 from pacs.integration.checks.features import loop_problems, own_loop_problems
 from pacs.integration.checks.partial import partial_problems, partial_warnings
+from pacs.verl_keys.config import has_partial_rollouts
 
 AHEAD, ROLLOUT, V1 = "run.rollouts.partial.ahead", "actor_rollout_ref.rollout", "trainer.v1"
+
+APART = (f"{ROLLOUT}.nnodes=1", "run.rollouts.partial.ahead=1")
+#: Algorithm -> what its configuration has that neither goes with; all others have both.
+IN_THE_WAY = {
+    "dapo": "algorithm.filter_groups.enable=true",
+    "vineppo": "run.rollouts.vine.completions=",
+    "genac": "a generative critic",
+}
 
 
 def problems(algorithm: str = "pacs", /, **changes: object) -> list[str]:
@@ -31,6 +41,20 @@ def test_what_it_needs_is_there(algorithm: str) -> None:
     assert problems(name, **changes) == []
     # A reward model with a pool of its own grades within the agent loop.
     assert problems(name, **changes, **{"reward.reward_model": {"enable": True, "enable_resource_pool": True}}) == []
+
+
+@pytest.mark.parametrize("algorithm", sorted(file.stem for file in config_dir().glob("*.yaml")))
+def test_every_method_has_it_or_says_what_is_in_the_way(algorithm: str) -> None:
+    """As `pacs train` composes a run: on the training's GPUs, and with vLLM on its own."""
+    taught = ["method.teacher=Qwen/Qwen3-14B"] if algorithm in ("distillation", "pacs_distilled") else []
+    for asked in ((f"{AHEAD}=0.5",), APART):
+        words = ["recipe=arithmetic", *taught, *asked]
+        if algorithm not in IN_THE_WAY:
+            assert has_partial_rollouts(compose_run(algorithm, words)[0])
+            continue
+        with pytest.raises(UserError, match=IN_THE_WAY[algorithm]) as refused:
+            compose_run(algorithm, words)
+        assert asked[0] in str(refused.value)
 
 
 @pytest.mark.parametrize(
