@@ -1,4 +1,4 @@
-"""The end of docs/scaling.md: the plan of the paper's runs, and what it assumes."""
+"""In docs/scaling.md partial rollouts by plan; at its end the plan of the paper's runs, and what it assumes."""
 
 from collections.abc import Iterator
 
@@ -17,6 +17,7 @@ ALGORITHMS = ("pacs", "grpo", "ppo")
 #: Each with the steps of the paper.
 MODELS = {"Qwen/Qwen3-4B": 120, "Qwen/Qwen3-8B": 320}
 NODES = (1, 8)
+AHEAD = "run.rollouts.partial.ahead"
 
 HEAD = """\
 ## The plan of the paper's runs
@@ -37,6 +38,31 @@ ASSUMED = """\
 The names are those in `pacs/planning/assumptions.py`. `hardware=` selects the GPU. GPU numbers are from NVIDIA's data
 sheets, except memory, which is what torch reports.
 """
+
+
+def partial_rollouts() -> str:
+    """What a step of Qwen3-8B takes with partial rollouts on the same GPUs, as Markdown."""
+    head = [
+        "GPUs",
+        "mean response",
+        "a step that waits for all",
+        "`ahead=0.5`",
+        "`ahead=1`",
+        "`ahead=1`, half for vLLM",
+    ]
+    lines = [" | ".join(head), "|".join(["---", *["---:"] * (len(head) - 1)])]
+    for nodes in NODES:
+        everything = [f"{names.NODES}={nodes}"]
+        engines = {"nnodes": max(1, nodes // 2), "n_gpus_per_node": 8 if nodes > 1 else 4}
+        half = [f"actor_rollout_ref.rollout.{name}={value}" for name, value in engines.items()]
+        half += [f"trainer.{name}={value}" for name, value in engines.items()]
+        ways = (everything, [*everything, f"{AHEAD}=0.5"], [*everything, f"{AHEAD}=1"], [*half, f"{AHEAD}=1"])
+        configs = [compose_run("pacs", ["recipe=qwen3_8b", *way])[0] for way in ways]
+        for mean in (1000, 4096):
+            plans = [make_plan(config, hardware="h200x8", mean_response_tokens=mean) for config in configs]
+            cells = [f"{plan.step_seconds:,.0f} s, generation {plan.seconds['generation']:,.0f}" for plan in plans]
+            lines.append(" | ".join([str(8 * nodes), f"{mean:,}", *cells]))
+    return "\n".join(lines) + "\n"
 
 
 def tables() -> str:
@@ -165,4 +191,4 @@ def _block(rows: Iterator[tuple[str, dict[str, str]]], corner: str) -> str:
 
 
 if __name__ == "__main__":
-    print(tables(), end="")
+    print(partial_rollouts(), tables(), sep="\n", end="")
