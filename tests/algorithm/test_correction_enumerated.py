@@ -128,7 +128,7 @@ def enumerated(
             ours = ours if low * theirs <= ours <= high * theirs else 0.0
         else:
             ours = theirs
-        return ours * math.prod(m[response]) / theirs
+        return float(ours * math.prod(m[response]) / theirs)
 
     pulls = [[0.0] * tokens for _ in p]
     for group in product(range(len(p)), repeat=G):
@@ -188,7 +188,8 @@ def test_of_single_tokens_ratios_without_a_bound_give_the_gradient_of_fresh_roll
 def test_of_longer_responses_they_take_a_part_of_the_bias_away(name: str) -> None:
     """From .35 of the gradient's norm to .23: what is before a token, and the rest of its group, stay the sampler's."""
     method, _ = METHODS[name]
-    without, corrected = [], []
+    without: list[float] = []
+    corrected: list[float] = []
     for seed in range(10):
         pi = policy(seed)
         mu = policy(seed + 100, near=pi)

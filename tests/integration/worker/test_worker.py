@@ -88,6 +88,9 @@ FAMILY: dict[str, Method] = {
     "pacs, era": Pacs(token_weight=TokenWeightConfig(name="era", era=Era(stride=2))),
     "grpo, era": Grpo(token_weight=TokenWeightConfig(name="era", era=Era(stride=2, cut=1.0, tokens="last"))),
     "corrected": Grpo(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5, sequence_cap=10.0))),
+    "pacs, IcePop": Pacs(update=UpdateConfig(correction=CorrectionConfig(kind="mask", cap=4.0, sequence_cap=10.0))),
+    "nft, truncated": Nft(update=UpdateConfig(correction=CorrectionConfig(kind="truncate", cap=1.5))),
+    "maxrl, geometric": MaxRl(update=UpdateConfig(correction=CorrectionConfig(sequence_cap=10.0))),
 }
 STATIC = {"use_dynamic_bsz": False, "micro_batch_size_per_gpu": 1}
 #: name -> strategy, settings of verl's micro-batches, whether a group stays on one rank.

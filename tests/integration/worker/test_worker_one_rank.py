@@ -2,6 +2,7 @@
 
 import math
 from collections import defaultdict
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -20,7 +21,17 @@ WAYS = [
     for reference in cases.REFERENCES
 ]
 #: With a correction, of tokens and of responses.
-CORRECTED = [("corrected", split, "reference") for split in ("grouped, two groups", "cached, four rows")]
+CORRECTED = [
+    (config, split, "reference")
+    for config in ("corrected", "pacs, IcePop", "nft, truncated", "maxrl, geometric")
+    for split in ("grouped, two groups", "cached, four rows")
+]
+#: Of a ratio the weight, in a response that is not rejected; of methods under which all rows count.
+WEIGHTS: dict[str, Callable[[float], float]] = {
+    "corrected": lambda ratio: min(ratio, 1.5),
+    "pacs, IcePop": lambda ratio: ratio if 1 / 4 <= ratio <= 4 else 0.0,
+    "maxrl, geometric": lambda ratio: 1.0,
+}
 #: Credit of a response's steps, and of a teacher: alone, and beside PACS.
 CREDITED = [
     (config, split, "reference")
@@ -69,16 +80,17 @@ def test_metrics_of_tokens_are_those_of_the_policys_own(results: dict) -> None:
         assert {name: metrics[name] for name in expected} == pytest.approx(expected, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("way", CORRECTED, ids=" - ".join)
+@pytest.mark.parametrize("way", [way for way in CORRECTED if way[0] in WEIGHTS], ids=" - ".join)
 def test_what_a_correction_does_is_logged(way: tuple[str, str, str], results: dict) -> None:
     """A token at a time, by the reference's log-probabilities and what the engine gave."""
     family, _, temperature = cases.CASES[CASE]
-    correction, weights = cases.METHODS["corrected"].update.correction, []
+    weigh = WEIGHTS[way[0]]
+    correction, weights = cases.METHODS[way[0]].update.correction, []
     reference = cases.reference_log_probs(family, temperature, "reference")
     for row, ref in zip(cases.ROWS, reference, strict=True):
         gaps = [float(r - s) for r, s, own in zip(ref, rollout_log_probs(row), row.mask, strict=True) if own]
         rejected = bool(gaps) and abs(sum(gaps) / len(gaps)) > math.log(correction.sequence_cap)
-        weights += [0.0 if rejected else min(math.exp(gap), correction.cap) for gap in gaps]
+        weights += [0.0 if rejected else weigh(math.exp(gap)) for gap in gaps]
     found = results[way]["metrics"]
     assert 0 < sum(weight == 0 for weight in weights) < len(weights)
     expected = {

@@ -191,25 +191,17 @@ class TokenCredit(Grpo):
 def token_credit_loss(
     log_probs: list[torch.Tensor], reference: list[torch.Tensor], rows: list[Row], config: Aggregated
 ) -> torch.Tensor:
-    """That of GRPO and what has other credit, with a correction where there is one, a token at a time."""
+    """That of GRPO and what has other credit, a token at a time."""
     total, tokens = torch.zeros(()), 0
     for row, own, ref in zip(rows, log_probs, reference, strict=True):
         labels = torch.tensor([float(other.label) for other in rows if other.uid == row.uid])
         advantage = float((float(row.label) - labels.mean()) / (labels.std() + 1e-6))
-        gaps = [float(ref[t] - rollout_log_probs(row)[t]) for t in range(len(row.response)) if row.mask[t]]
         for t in range(len(row.response)):
             if not row.mask[t]:
                 continue
             tokens += 1
-            sampled = float(rollout_log_probs(row)[t])
-            log_prob = own[t]
-            if config.update.correction.kind == "truncate":
-                factor = min(math.exp(float(ref[t]) - sampled), config.update.correction.cap)
-                if abs(sum(gaps) / len(gaps)) > math.log(config.update.correction.sequence_cap or math.inf):
-                    factor = 0.0
-                log_prob = log_prob.detach() + factor * (log_prob - log_prob.detach())
             credit = naive_credit(row, t, advantage, config)
-            rho = torch.exp(log_prob - ref[t])
+            rho = torch.exp(own[t] - ref[t])
             objective = torch.minimum(credit * rho, credit * rho.clamp(0.8, 1.2))
             total = total - (objective if credit >= 0 else objective.clamp(min=3 * credit))
     return total / tokens
@@ -256,6 +248,24 @@ def taught(
         for t in [place for place, counts in enumerate(row.mask) if counts]:
             total = total + strength * teacher_gap(row, t) * (own[t] - ref[t]) / sum(row.mask)
     return total / len(rows)
+
+
+def naive_correction(rows: list[Row], reference: list[torch.Tensor], config: Method) -> list[torch.Tensor]:
+    """What `method.update.correction` multiplies the gradient of each token by, a token at a time; 1 at a tool's."""
+    correction, found = config.update.correction, []
+    for row, ref in zip(rows, reference, strict=True):
+        gaps = {t: float(ref[t] - rollout_log_probs(row)[t]) for t, own in enumerate(row.mask) if own}
+        mean = sum(gaps.values()) / len(gaps) if gaps else 0.0
+        found.append(torch.ones(len(row.response)))
+        for t, gap in gaps.items():
+            ratio = math.exp(gap)
+            if correction.kind == "truncate":
+                found[-1][t] = min(ratio, correction.cap)
+            elif correction.kind == "mask":
+                found[-1][t] = ratio if 1 / correction.cap <= ratio <= correction.cap else 0.0
+            if abs(mean) > math.log(correction.sequence_cap or math.inf):
+                found[-1][t] = 0.0
+    return found
 
 
 def rollout_log_probs(row: Row) -> torch.Tensor:
@@ -408,6 +418,9 @@ def loss_of(
     """The same, given log pi of each row's response, too."""
     if config.token_weight.name is not None:
         weights = naive_token_weights(rows, config)
+        log_probs = [(1 - w) * own.detach() + w * own for own, w in zip(log_probs, weights, strict=True)]
+    if config.update.correction.active:
+        weights = naive_correction(rows, reference, config)
         log_probs = [(1 - w) * own.detach() + w * own for own, w in zip(log_probs, weights, strict=True)]
     ids = {uid: i for i, uid in enumerate(dict.fromkeys(row.uid for row in rows))}
     masks = [torch.tensor(row.mask, dtype=torch.bool) for row in rows]
