@@ -7,7 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 from pacs.algorithm import METHODS
 from pacs.base.errors import did_you_mean
 from pacs.integration.checks.batch import batch_problems, cut_sampling
-from pacs.integration.checks.switches import OF_ESTIMATORS, OF_LOSSES, unread_problems
+from pacs.integration.checks.switches import OF_ESTIMATORS, OF_LOSSES, Only, other_than, unread_problems
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import BASELINES
 from pacs.verl_keys.config import data_parallel_size, longest_sequence_tokens
@@ -36,6 +36,15 @@ OF_COVARIANCES = {
     "clip_cov": "it leaves out no token, and is PPO's plain loss,",
     "kl_cov": "it holds back a token of each response by chance",
 }
+#: By which vLLM samples from a policy of fewer bits than is trained.
+QUANTIZED: Only = dict.fromkeys(
+    ("rollout.quantization", "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype"),
+    (
+        (None, "auto"),
+        "the responses would be another policy's than the trained one, which "
+        "algorithm.rollout_correction.rollout_is=token makes up for, and nothing else",
+    ),
+)
 #: verl's losses that are not trained with here, and why.
 REFUSED = {
     "geo_mean": "verl takes a plain mean over each micro-batch, so that the gradient depends on how rows are packed "
@@ -78,6 +87,8 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "they would be no importance ratios. Leave it out (a temperature is heeded on both sides), or set "
             "algorithm.rollout_correction.rollout_is=token, whose weights are by vLLM's own log-probabilities."
         )
+    if not _corrects_sampling(config):
+        yield from other_than(QUANTIZED, config)
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
     if config.critic.enable and estimator in OF_ESTIMATORS and estimator != "gae":

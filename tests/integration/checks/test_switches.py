@@ -18,6 +18,7 @@ from verl.workers.config.actor import PolicyLossConfig
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration.checks import run as checks
+from pacs.integration.checks.baseline import QUANTIZED as OF_VLLM
 from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.batch import SET_BY_VERL, rollout_problems
 from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems, kernel_problems
@@ -117,6 +118,15 @@ def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, Di
     corrected = {key: value, "method.update.correction.sequence_cap": 1.001}
     assert list(pacs_problems(with_settings(configs["pacs"], **corrected))) == []
     assert list(pacs_problems(configs["pacs"])) == []
+
+
+@pytest.mark.parametrize("key", map(full_name, OF_VLLM))
+def test_verls_algorithms_refuse_them_without_verls_correction(key: str, configs: dict[str, DictConfig]) -> None:
+    (problem,) = baseline_problems(with_settings(configs["grpo"], **{key: "fp8"}))
+    assert f"{key}=fp8" in problem
+    assert "algorithm.rollout_correction.rollout_is=token makes up for" in problem
+    corrected = {key: "fp8", "algorithm.rollout_correction.rollout_is": "token"}
+    assert list(baseline_problems(with_settings(configs["grpo"], **corrected))) == []
 
 
 def test_a_penalty_of_moving_needs_a_second_update(configs: dict[str, DictConfig]) -> None:
