@@ -12,6 +12,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf
 from verl.trainer.ppo.v1.agent_loop_tq import AgentLoopManagerTQ
 from verl.utils import tensordict_utils as tu
+from verl.workers.rollout.replica import TokenOutput
 from vllm.sampling_params import SamplingParams, SamplingType
 from vllm.v1.sample.logits_processor import LogitsProcessors
 from vllm.v1.sample.metadata import SamplingMetadata
@@ -21,6 +22,8 @@ from pacs.base.moved_keys import with_new_keys
 from pacs.composing import compose_run
 from pacs.integration.exchange import REPEAT
 from pacs.integration.patches.agent_loops import Manager
+from pacs.integration.patches.lean_engines import Engines
+from pacs.integration.patches.partial_rollouts import BROKEN_OFF, EnginesThatGoOn
 from pacs.integration.patches.reference_answers import measurement
 from pacs.integration.patches.seeded_rollouts import Seeds, response_seed, seed_of_rest
 
@@ -123,6 +126,36 @@ def test_the_rest_of_a_response_has_seeds_of_its_own() -> None:
     assert len({*first, *rest}) == 16
     assert all(0 <= seed < 2**63 for seed in rest)
     assert rest == [seed_of_rest(seed, written) for seed in first for written in (1, 2, 30)]
+
+
+def test_a_response_that_goes_on_asks_with_the_seeds_of_its_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Through verl's client: two responses at once, broken off twice each, the second time before it has a token."""
+    asked: dict[str, list[tuple[int, int]]] = {"a": [], "b": []}
+
+    async def engine(self: Engines, request_id: str, *, prompt_ids: list[int], sampling_params: Any, **_: Any) -> Any:
+        await asyncio.sleep(0)
+        asked[request_id].append((len(prompt_ids), sampling_params["seed"]))
+        tokens, stop = [([5, 6], BROKEN_OFF), ([], BROKEN_OFF), ([7], "completed")][len(asked[request_id]) - 1]
+        return TokenOutput(token_ids=tokens, log_probs=[-1.0] * len(tokens), num_preempted=0, stop_reason=stop)
+
+    monkeypatch.setattr(Engines, "generate", engine)
+    client = EnginesThatGoOn(SimpleNamespace(config=OmegaConf.create({}), _load_balancer=None))
+
+    async def both() -> list[Any]:
+        prompts = {"a": [1, 2, 3], "b": [1, 2, 3, 4, 5]}
+        seeds = {"a": 11, "b": 22}
+        return await asyncio.gather(
+            *(
+                client.generate(name, prompt_ids=prompt, sampling_params={"seed": seeds[name], "max_tokens": 8})
+                for name, prompt in prompts.items()
+            )
+        )
+
+    assert [output.token_ids for output in asyncio.run(both())] == [[5, 6, 7]] * 2
+    assert asked == {
+        name: [(tokens, seed), *[(tokens + 2, seed_of_rest(seed, 2))] * 2]
+        for name, tokens, seed in (("a", 3, 11), ("b", 5, 22))
+    }
 
 
 def first_sampled(requests: list[SamplingParams]) -> list[int]:
