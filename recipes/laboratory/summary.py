@@ -22,7 +22,7 @@ from recipes.laboratory.questions import Question
 from recipes.laboratory.records import Records
 
 #: The documents that have such tables.
-DOCUMENTS = (Path("docs/choosing.md"), Path("recipes/arithmetic/README.md"))
+DOCUMENTS = (Path("docs/choosing.md"), Path("recipes/arithmetic/README.md"), Path("recipes/laboratory/README.md"))
 MARKED = re.compile(r"(<!-- laboratory: (?P<words>[\w. ]+) -->\n).*?(\n<!-- end of laboratory -->)", re.DOTALL)
 #: A difference from the first arm that an arm is compared with is marked where its p-value, corrected for its page, is
 #: below this.
