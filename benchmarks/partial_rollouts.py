@@ -97,7 +97,8 @@ def measure(
         "actor_rollout_ref.model.path": task / "model",
         "data.train_files": task / "data.parquet",
         "data.val_files": task / "data.parquet",
-        "pacs.run_dir": folder,  # run.dir, by the name that earlier checkouts know, too
+        # Earlier checkouts know the run's folder by its earlier name.
+        "run.dir" if way.checkout == ROOT else "pacs.run_dir": folder,
         **({} if way.ahead is None else {"run.rollouts.partial.ahead": way.ahead}),
         **({"actor_rollout_ref.rollout.nnodes": 1} if way.apart else {}),
         "trainer.total_training_steps": arguments.steps,
