@@ -6,7 +6,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import METHODS
 from pacs.base.errors import did_you_mean
-from pacs.integration.checks.batch import batch_problems, cut_sampling
+from pacs.integration.checks.batch import QUANTIZED_ROLLOUTS, batch_problems, cut_sampling
 from pacs.integration.checks.switches import OF_ESTIMATORS, OF_LOSSES, Only, other_than, unread_problems
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import BASELINES
@@ -36,11 +36,11 @@ OF_COVARIANCES = {
     "clip_cov": "it leaves out no token, and is PPO's plain loss,",
     "kl_cov": "it holds back a token of each response by chance",
 }
-#: By which vLLM samples from a policy of fewer bits than is trained.
-QUANTIZED: Only = dict.fromkeys(
-    ("rollout.quantization", "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype"),
+#: Without a correction; QAT is verl's own way to train the policy that vLLM samples from.
+UNCORRECTED: Only = dict.fromkeys(
+    QUANTIZED_ROLLOUTS,
     (
-        (None, "auto"),
+        (None, False, "auto"),
         "the responses would be another policy's than the trained one, which "
         "algorithm.rollout_correction.rollout_is=token makes up for, and nothing else",
     ),
@@ -88,7 +88,7 @@ def baseline_problems(config: DictConfig) -> Iterator[str]:
             "algorithm.rollout_correction.rollout_is=token, whose weights are by vLLM's own log-probabilities."
         )
     if not _corrects_sampling(config):
-        yield from other_than(QUANTIZED, config)
+        yield from other_than(UNCORRECTED, config)
     if estimator == "gae" and not config.critic.enable:
         yield "algorithm.adv_estimator=gae needs values: set critic.enable=true."
     if config.critic.enable and estimator in OF_ESTIMATORS and estimator != "gae":

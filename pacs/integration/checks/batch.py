@@ -19,6 +19,10 @@ SET_BY_VERL = (
     "max_num_batched_tokens", "max_num_seqs", "pipeline_model_parallel_size", "scheduling_policy", "seed",
     "tensor_model_parallel_size",
 )  # fmt: skip
+#: By which vLLM samples from a policy of fewer bits than is trained.
+QUANTIZED_ROLLOUTS = (
+    "rollout.quantization", "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype",
+)  # fmt: skip
 
 
 @spelled

@@ -10,7 +10,7 @@ from pacs.algorithm.distillation import TEACHER
 from pacs.algorithm.memory import rank_stride
 from pacs.algorithm.oar import SENSITIVITY
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
-from pacs.integration.checks.batch import batch_problems, cut_sampling
+from pacs.integration.checks.batch import QUANTIZED_ROLLOUTS, batch_problems, cut_sampling
 from pacs.integration.checks.switches import LEFT_AS_THEY_ARE, Only, changed, other_than
 from pacs.integration.checks.teacher import teacher_problem
 from pacs.integration.checks.wording import full_name, spelled
@@ -42,8 +42,7 @@ OF_THE_LABORATORY = {
 }
 #: By which vLLM would sample from a policy of fewer bits than is trained, or the policy differ from its own copy.
 QUANTIZED = (
-    "rollout.quantization", "rollout.quantization_config_file", "rollout.qat.enable",
-    "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype", "actor.qat.enable",
+    *QUANTIZED_ROLLOUTS, "rollout.quantization_config_file", "rollout.qat.enable", "actor.qat.enable",
     "actor.fsdp_config.qat.enable", "ref.fsdp_config.qat.enable",
 )  # fmt: skip
 _KL = "verl's KL terms are no part of this method (PACS's score is itself the ratio to the reference)"

@@ -18,9 +18,8 @@ from verl.workers.config.actor import PolicyLossConfig
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration.checks import run as checks
-from pacs.integration.checks.baseline import QUANTIZED as OF_VLLM
 from pacs.integration.checks.baseline import baseline_problems
-from pacs.integration.checks.batch import SET_BY_VERL, rollout_problems
+from pacs.integration.checks.batch import QUANTIZED_ROLLOUTS, SET_BY_VERL, rollout_problems
 from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems, kernel_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
@@ -120,7 +119,7 @@ def test_pacs_refuses_rollouts_of_another_policy(key: str, configs: dict[str, Di
     assert list(pacs_problems(configs["pacs"])) == []
 
 
-@pytest.mark.parametrize("key", map(full_name, OF_VLLM))
+@pytest.mark.parametrize("key", map(full_name, QUANTIZED_ROLLOUTS))
 def test_verls_algorithms_refuse_them_without_verls_correction(key: str, configs: dict[str, DictConfig]) -> None:
     (problem,) = baseline_problems(with_settings(configs["grpo"], **{key: "fp8"}))
     assert f"{key}=fp8" in problem
