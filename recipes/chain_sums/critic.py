@@ -3,14 +3,16 @@
     python -m recipes.chain_sums.critic --start outputs/chain_sums
     python -m recipes.chain_sums.critic --start outputs/chain_sums --responses 4096 --epochs 3
     python -m recipes.chain_sums.critic --start outputs/chain_sums --critic outputs/trained
+    python -m recipes.chain_sums.critic --start outputs/chain_sums --layers 2
 
-The critic of the laboratory (a value head on the policy's body, or on that of `--critic`) learns the reward of a
-response at each of its tokens, as VC-PPO's does while the policy stands. Then it values new responses to the same
-problems. Prints 1 - var(R - V) / var(R) over their tokens, all together and in each quarter of a response, beside what
-the problem's own pass rate explains.
+The critic of the laboratory (a value head on the policy's body, or on that of `--critic`, with `--layers` more) learns
+the reward of a response at each of its tokens, as VC-PPO's does while the policy stands. Then it values new responses
+to the same problems. Prints 1 - var(R - V) / var(R) over their tokens, all together and in each quarter of a response,
+beside what the problem's own pass rate explains.
 """
 
 import argparse
+import copy
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -95,10 +97,42 @@ def loaded(folder: Path, beginning: Beginning) -> PreTrainedModel:
     return model
 
 
+def deepened(model: PreTrainedModel, layers: int) -> PreTrainedModel:
+    """The model with so many more layers after its last one, which change nothing until they are trained.
+
+    Their weights are drawn anew, but for the two projections that add to the residual stream, which are 0. `model` is
+    of the family of `recipes/arithmetic`: its config counts its layers and names their kinds.
+    """
+    config = copy.deepcopy(model.config)
+    config.num_hidden_layers += layers
+    config.layer_types = [*config.layer_types, *config.layer_types[-1:] * layers]
+    deeper: PreTrainedModel = AutoModelForCausalLM.from_config(config, dtype=torch.float32).eval()
+    deeper.load_state_dict(deeper.state_dict() | model.state_dict())
+    for layer in deeper.base_model.layers[model.config.num_hidden_layers :]:
+        torch.nn.init.zeros_(layer.self_attn.o_proj.weight)
+        torch.nn.init.zeros_(layer.mlp.down_proj.weight)
+    return deeper
+
+
 def measure(
-    start: Path, numbers: Sequence[int], epochs: float, lr: float, seed: int, critic_model: Path | None = None
+    start: Path,
+    numbers: Sequence[int],
+    epochs: float,
+    lr: float,
+    seed: int,
+    critic_model: Path | None = None,
+    layers: int = 0,
 ) -> str:
     """The table in Markdown, a line for each number of responses.
+
+    Args:
+        start: the policy, with its problems.
+        numbers: of responses to learn from.
+        epochs: how often each is seen.
+        lr: of the critic's Adam.
+        seed: of prompts, responses, order and new weights.
+        critic_model: the folder of the model that the critic begins as; None: the policy.
+        layers: that it has more than that.
 
     Raises:
         UserError: `start` is none, or `critic_model` cannot be loaded or has another vocabulary than the policy.
@@ -106,6 +140,7 @@ def measure(
     torch.manual_seed(seed)
     beginning = read_beginning(start, prompts=PROMPTS, split="probe", problems=1)
     body = beginning.policy if critic_model is None else loaded(critic_model, beginning)
+    body = deepened(body, layers) if layers else body
     began = time.monotonic()
     every, rewards = answered(beginning, max(numbers) + HELD_OUT, seed)
     new = torch.arange(len(every) - HELD_OUT, len(every))
@@ -141,12 +176,15 @@ def main() -> None:
     parser.add_argument("--lr", type=positive_number, default=5e-4, help="falls in the second half (default: 5e-4)")
     about = "folder of the model that the critic begins as, such as an export of a trained policy (default: the policy)"
     parser.add_argument("--critic", type=path, metavar="DIR", help=about)
+    parser.add_argument(
+        "--layers", type=positive, default=0, help="that the critic has more than its model (default: 0)"
+    )
     parser.add_argument("--seed", type=whole_seed, default=0, help="of prompts, responses and order (default: 0)")
     arguments = parser.parse_args()
     torch.set_num_threads(1)
     try:
-        asked = (arguments.responses, arguments.epochs, arguments.lr, arguments.seed, arguments.critic)
-        print(measure(arguments.start, *asked))
+        asked = (arguments.responses, arguments.epochs, arguments.lr, arguments.seed)
+        print(measure(arguments.start, *asked, arguments.critic, arguments.layers))
     except UserError as error:
         parser.error(str(error))
 

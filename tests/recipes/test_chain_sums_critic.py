@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from pacs.base.errors import UserError
-from recipes.chain_sums.critic import by_problem, explained, loaded, measure
+from recipes.chain_sums.critic import by_problem, deepened, explained, loaded, measure
 from recipes.laboratory.beginning import read_beginning
 from recipes.laboratory.sampling import Samples
 from recipes.laboratory.starts import start_of
@@ -67,6 +67,19 @@ def test_a_critic_begins_as_another_model_that_reads_the_same_tokens(tmp_path: P
         loaded(tmp_path / "larger", beginning)
     with pytest.raises(UserError, match="nowhere is no model"):
         loaded(tmp_path / "nowhere", beginning)
+
+
+def test_further_layers_change_nothing_until_they_are_trained(tmp_path: Path) -> None:
+    policy = read_beginning(start_of("chain_sums", 0, tmp_path), prompts=1, split="probe", problems=1).policy
+    ids = torch.arange(24).reshape(2, 12)
+    deeper = deepened(policy, 2)
+    assert deeper.config.num_hidden_layers == policy.config.num_hidden_layers + 2
+    assert len(deeper.base_model.layers) == deeper.config.num_hidden_layers
+    assert torch.equal(deeper(input_ids=ids).logits, policy(input_ids=ids).logits)
+    optimizer = torch.optim.SGD(deeper.base_model.layers[-2:].parameters(), lr=1.0)
+    deeper(input_ids=ids).logits.square().mean().backward()
+    optimizer.step()
+    assert not torch.allclose(deeper(input_ids=ids).logits, policy(input_ids=ids).logits)
 
 
 @pytest.mark.long
