@@ -176,7 +176,7 @@ def meaning(found: Comparison, task: str) -> str:
 
 def _beyond_chance(change: Estimate) -> str:
     """Said of a change whose interval excludes 0; one of no width, as of a single problem, excludes nothing."""
-    return ", more than the choice of problems explains" * (change.excludes_zero and change.low < change.high)
+    return " (more than the choice of problems explains)" * (change.excludes_zero and change.low < change.high)
 
 
 def _listed(result: Along) -> list[str]:
