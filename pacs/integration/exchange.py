@@ -42,8 +42,9 @@ MASKED = f"{PREFIX}masked"
 #: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
 #: that, and behind its last.
 REFERENCE_SPAN = f"{PREFIX}reference_span"
-#: The same: how many steps a response has, and tokens of completions that were sampled for their values.
-VINE_STEPS, VINE_TOKENS = f"{PREFIX}vine_steps", f"{PREFIX}vine_tokens"
+#: The same: how many steps a response has, tokens of completions that were sampled for their values, tokens of the
+#: prompts that they were sampled for, and those of them that the engine had in its cache.
+VINE_COLUMNS = tuple(f"{PREFIX}vine_{name}" for name in ("steps", "tokens", "prefixes", "cached"))
 #: The same, of a run with a critic that writes text: `critic_rollouts.Traces` as a dict.
 CRITIC_TRACES = f"{PREFIX}critic_traces"
 #: A prompt's field in a run with seeded or partial rollouts: how often it was drawn before in its step, or

@@ -97,6 +97,8 @@ METRICS = (
     Metric("pacs/dars/further_count", "further", RESPONSES),
     Metric("pacs/vine/steps_mean", "steps", RESPONSES),
     Metric("pacs/vine/completions_per_token", "completion_tokens", RESPONSES),
+    Metric("pacs/vine/prefixes_per_token", "prefix_tokens", RESPONSES),
+    Metric("pacs/vine/cached_per_token", "cached_tokens", RESPONSES),
     Metric("pacs/duplicates/responses_fraction", "duplicate", RESPONSES),
     Metric("pacs/duplicates/distinct_mean", "distinct", GROUPS),
     Metric("pacs/duplicates/repeated_per_token", "repeated_tokens", RESPONSES),

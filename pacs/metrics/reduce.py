@@ -175,7 +175,8 @@ def batch_metrics(
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
         told: columns of (B,) each by what the agent loops told: `turn_columns`, `guided_columns`; None: none.
-        vine: (B, 2) steps of the response, and tokens of the completions that value them; None without them.
+        vine: (B, 4) steps of the response, tokens of the completions that value them, tokens of the prompts that these
+            are drawn for, and those of them that the engine had in its cache; None without them.
 
     Returns:
         Metric -> value.
@@ -191,7 +192,8 @@ def batch_metrics(
         columns["unfinished"] = torch.tensor(unfinished)
     columns |= {} if first is None else {"further": ~first}
     if vine is not None:
-        columns |= {"steps": vine[:, 0], "completion_tokens": vine[:, 1]}
+        names = ("steps", "completion_tokens", "prefix_tokens", "cached_tokens")
+        columns |= dict(zip(names, vine.unbind(1), strict=True))
     begun = kept if first is None else kept & first
     selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept, ours.FIRST: begun}
     columns["duplicate"], repeated = duplicates(group, fingerprints)

@@ -90,6 +90,7 @@ def test_steps_are_valued_and_what_that_takes_is_counted(left_alone: RealRun) ->
         assert 1 < line["pacs/vine/steps_mean"] <= 4
         trained = line["pacs/response_tokens/generated_sum"] / (1 + line["pacs/vine/completions_per_token"])
         assert trained == pytest.approx(line["response_length/mean"] * rows)
+        assert 0 <= line["pacs/vine/cached_per_token"] < line["pacs/vine/prefixes_per_token"]
         # The prompt's value once for all its responses, and one for each later step.
         completions += K * (rows / N + rows * (line["pacs/vine/steps_mean"] - 1)) + rows
         assert line["actor/grad_norm"] > 0

@@ -119,13 +119,15 @@ def test_a_second_stage_is_counted_and_says_nothing_of_the_policy(seed: int) -> 
 def test_completions_that_value_steps_are_counted_by_the_token() -> None:
     rows = make_rows(3)
     kept = [place for place, row in enumerate(rows) if not row["alone"]]
-    vine = torch.tensor([[1.0 + place % 4, 10.0 * place] for place in range(len(rows))])
+    vine = torch.tensor([[1.0 + place % 4, 10.0 * place, 7.0 * place, 3.0 * place] for place in range(len(rows))])
     tokens = sum(rows[place]["tokens"] for place in kept)
     assert compute(rows, vine=vine) == pytest.approx(
         naive(rows)
         | {
             "pacs/vine/steps_mean": sum(1 + place % 4 for place in kept) / len(kept),
             "pacs/vine/completions_per_token": sum(10 * place for place in kept) / tokens,
+            "pacs/vine/prefixes_per_token": sum(7 * place for place in kept) / tokens,
+            "pacs/vine/cached_per_token": sum(3 * place for place in kept) / tokens,
         },
         rel=1e-12,
     )

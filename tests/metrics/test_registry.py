@@ -54,7 +54,7 @@ def test_every_metric_of_a_column_is_computed() -> None:
         status=["correct"] * 4,
         unfinished=[0.0] * 4,
         first=torch.ones(4, dtype=torch.bool),
-        vine=torch.ones(4, 2),
+        vine=torch.ones(4, 4),
         told=dict.fromkeys(("turns", "calls", "failed", "cut", "retries", "rescued"), some),
         **batch,
     )

@@ -14,13 +14,15 @@ from typing import Any
 import torch
 
 from pacs.algorithm.vineppo import step_starts, step_streams
-from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
+from pacs.integration.exchange import VINE_COLUMNS
 from pacs.integration.patches.seeded_rollouts import completion_seed
 from pacs.integration.patches.together import settled
 from pacs.verl_keys.config import trains_completions
 
 #: What an output has of each token of its response.
 _OF_TOKENS = ("response_ids", "response_mask", "response_logprobs")
+#: The value of a state; tokens of its completions, of their prompts, and those of these that were cached.
+_Value = tuple[float, tuple[int, int, int]]
 
 
 class VineRollouts:
@@ -32,7 +34,7 @@ class VineRollouts:
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._sampling: dict[tuple[str, int], tuple[dict[str, Any], dict[str, Any]]] = {}
-        self._prompt_values: dict[str, asyncio.Future[tuple[float, int]]] = {}
+        self._prompt_values: dict[str, asyncio.Future[_Value]] = {}
         self._text = cache(lambda token: self.tokenizer.decode([token]))
 
     async def _run_prompt(self, prompt: dict[str, Any], *args: Any, **kwargs: Any) -> None:
@@ -70,8 +72,9 @@ class VineRollouts:
             first = self._prompt_values[uid] = asyncio.ensure_future(self._value(output, 0, fields))
         others = (self._value(output, start, fields) for start in starts[1:])
         values = await settled(first, *others)
-        sampled = sum(number for _, number in values[0 if is_first else 1 :])
-        output.extra_fields |= {VINE_STEPS: len(starts), VINE_TOKENS: sampled}
+        costs = zip(*(cost for _, cost in values[0 if is_first else 1 :]), strict=True)
+        sums = list(map(sum, costs)) or [0, 0, 0]  # a response of one step, whose prompt another has valued
+        output.extra_fields |= dict(zip(VINE_COLUMNS, (len(starts), *sums), strict=True))
         return step_streams(starts, [value for value, _ in values], len(tokens))
 
     def _starts(self, output: Any) -> list[int]:
@@ -101,12 +104,15 @@ class VineRollouts:
         places = list(enumerate(self._starts(output)))[1:]
         await settled(*(stored(step, start, k) for step, start in places for k in range(vine.completions)))
 
-    async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> tuple[float, int]:
-        """The mean reward of completions of the response's first `start` tokens, and how many tokens they have."""
+    async def _value(self, output: Any, start: int, fields: dict[str, Any]) -> _Value:
+        """The mean reward of completions of the response's first `start` tokens, and what these took."""
         number = self.config.run.rollouts.vine.completions
         graded = await settled(*(self._graded(output, start, k, fields) for k in range(number)))
-        rewards = (float(response.reward_score) for response in graded)
-        return fmean(rewards), sum(len(response.response_ids) - start for response in graded)
+        sampled = sum(len(response.response_ids) - start for response in graded)
+        # Engines need not say how much of a prompt they had.
+        cached = sum(response.extra_fields.get("num_cached_tokens") or 0 for response in graded)
+        asked = number * (len(output.prompt_ids) + start)
+        return fmean(float(response.reward_score) for response in graded), (sampled, asked, cached)
 
     async def _graded(self, output: Any, start: int, k: int, fields: dict[str, Any]) -> Any:
         """A response with the same first `start` tokens and another end, and its reward."""

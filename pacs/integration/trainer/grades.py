@@ -22,7 +22,7 @@ class Grades:
         truncated: bool, the response is as long as one may be.
         fingerprints: int64, the same of responses of the same tokens.
         infos: what the verifier said beside the score, of each sampled row.
-        vine: (B, 2) float, steps of the response and tokens of their completions; None without `run.rollouts.vine`.
+        vine: (B, 4) float, `exchange.VINE_COLUMNS`; None without `run.rollouts.vine`.
         masked: float, tokens that the policy wrote and that carry no gradient; None: there are none.
     """
 

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import torch
 
 from pacs.base.terminal import print, visible
-from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_STEPS, VINE_TOKENS
+from pacs.integration.exchange import FINGERPRINT, MASKED, VINE_COLUMNS
 from pacs.integration.trainer import step_rows
 from pacs.integration.trainer.grades import Grades, joined
 from pacs.integration.trainer.told import tokens_of_other_tries, told_columns, with_told
@@ -185,8 +185,8 @@ def _fingerprints(batch: Any, extra_fields: list[dict[str, Any]], sampled: list[
 
 
 def _vine(extra_fields: list[dict[str, Any]]) -> torch.Tensor:
-    """(B, 2) of `Grades.vine`, of padding those of the row that it is a copy of, which are never read."""
-    said = [[float(extra[key]) for key in (VINE_STEPS, VINE_TOKENS)] for extra in extra_fields]
+    """(B, 4) of `Grades.vine`, of padding those of the row that it is a copy of, which are never read."""
+    said = [[float(extra[key]) for key in VINE_COLUMNS] for extra in extra_fields]
     return torch.tensor(said, dtype=torch.float64)
 
 

@@ -16,7 +16,7 @@ from verl.trainer.ppo.v1 import agent_loop_tq
 from verl.workers.rollout.replica import TokenOutput
 
 from pacs.algorithm.vineppo import step_advantages
-from pacs.integration.exchange import VINE_STEPS, VINE_TOKENS
+from pacs.integration.exchange import VINE_COLUMNS
 from pacs.integration.patches.agent_loops import worker_class
 from pacs.integration.patches.seeded_rollouts import Seeds
 from pacs.integration.patches.vine_rollouts import VineRollouts
@@ -94,7 +94,8 @@ class Engines:
         drawn = random.Random(sampling_params["seed"])
         tokens = [drawn.randrange(3, 9) for _ in range(min(4, sampling_params["max_tokens"]))]
         log_probs = [-token / 10 for token in tokens] if sampling_params["logprobs"] else None
-        return TokenOutput(token_ids=tokens, log_probs=log_probs)
+        cached = {"num_cached_tokens": len(prompt_ids) - 1}
+        return TokenOutput(token_ids=tokens, log_probs=log_probs, extra_fields=cached)
 
 
 class Tokenizer:
@@ -242,8 +243,13 @@ def test_what_completions_took_is_said_of_the_rows_and_counted_once(
     monkeypatch.setattr(AgentLoopOutput, "as_dict", noting)
     engines = Engines()
     run(make_worker(engines)[0], "3-0")
-    assert sorted(extra[VINE_STEPS] for extra in said) == [1, 2, 3]
-    assert sum(extra[VINE_TOKENS] for extra in said) == sum(min(4, p["max_tokens"]) for _, _, p in engines.asked)
+    steps, *costs = ([extra[name] for extra in said] for name in VINE_COLUMNS)
+    assert sorted(steps) == [1, 2, 3]
+    assert list(map(sum, costs)) == [
+        sum(min(4, params["max_tokens"]) for _, _, params in engines.asked),
+        sum(len(prompt) for _, prompt, _ in engines.asked),
+        sum(len(prompt) - 1 for _, prompt, _ in engines.asked),
+    ]
 
 
 def test_completions_are_rows_of_groups_of_their_prefixes(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
