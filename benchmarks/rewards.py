@@ -37,7 +37,7 @@ from math_verify import parse, verify
 from benchmarks.table import format_table
 from pacs.base.arguments import positive
 from pacs.rewards.answers.exact import exact
-from pacs.rewards.answers.read import read
+from pacs.rewards.answers.read_answer import read
 from pacs.rewards.extract import last_boxed
 from pacs.rewards.isolation import Limits
 from pacs.rewards.math import _grade, _read_gold, _tried, compute_score

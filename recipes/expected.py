@@ -20,7 +20,7 @@ from pacs.evaluation.reported import FILE, reported
 from pacs.evaluation.tasks import SAMPLES
 from pacs.planning.generation import generation
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import run_hours
+from pacs.planning.plan_text import run_hours
 from pacs.sweeps.definition import read_sweep
 
 FOLDER = Path(__file__).parent

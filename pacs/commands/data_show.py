@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Print the first prompts."""
     # pyarrow and transformers take seconds to import.
+    from pacs.data.chat_template import template_of
     from pacs.data.stats import read_rows, shorten
-    from pacs.data.template import template_of
 
     template = template_of(args.model, no_thinking=args.no_thinking)
     for row in islice(read_rows(args.path, args.n), args.n):

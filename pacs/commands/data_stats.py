@@ -23,8 +23,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(args: argparse.Namespace) -> int:
     """Print the tables."""
     # pyarrow and transformers take seconds to import.
+    from pacs.data.chat_template import template_of
     from pacs.data.stats import read_rows, statistics
-    from pacs.data.template import template_of
 
     print(statistics(read_rows(args.path), template_of(args.model, no_thinking=args.no_thinking)))
     return 0

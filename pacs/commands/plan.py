@@ -50,7 +50,7 @@ def main(args: argparse.Namespace) -> int:
     from pacs.composing import compose_run
     from pacs.planning.observed_lengths import find_lengths
     from pacs.planning.plan import make_plan
-    from pacs.planning.report import full
+    from pacs.planning.plan_text import full
 
     config, hardware = compose_run(args.config_name, args.overrides)
     plan = make_plan(

@@ -29,7 +29,7 @@ from pacs.base.errors import UserError
 from pacs.base.files import check_folder
 from pacs.base.terminal import print
 from pacs.report import write_report
-from pacs.report.groups import AXES
+from pacs.report.run_groups import AXES
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

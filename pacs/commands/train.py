@@ -188,7 +188,7 @@ def _say_what_it_needs(config: DictConfig) -> None:
     from pacs.integration.checks.composite import reward_outlook
     from pacs.integration.checks.prompts import reasoning_outlook
     from pacs.integration.launch import launcher
-    from pacs.planning.report import outline
+    from pacs.planning.plan_text import outline
 
     given = [redact(word) for word in HydraConfig.get().overrides.task]
     print(f"run: {OmegaConf.select(config, RUN_NAME)}, {config.run.dir}")

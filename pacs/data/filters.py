@@ -16,7 +16,7 @@ from pacs.data.asking import without_asking
 from pacs.data.output import read_manifest
 from pacs.data.problem import Dropped, Problem
 from pacs.rewards.answers.exact import exact
-from pacs.rewards.answers.read import read
+from pacs.rewards.answers.read_answer import read
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.answers.types import Expression, Operation
 

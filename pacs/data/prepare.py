@@ -11,6 +11,7 @@ from tqdm import tqdm
 import pacs
 from pacs.base.errors import UserError
 from pacs.data.asking import without_asking
+from pacs.data.chat_template import Template
 from pacs.data.filters import Duplicates, EvaluationSet, Overlap, form_of_mathematics, read_overlap
 from pacs.data.load import hub_revision, source_rows
 from pacs.data.output import MARK, Output, settings_sha256
@@ -18,7 +19,6 @@ from pacs.data.problem import Dropped, Problem, Row, prompt
 from pacs.data.request import Request
 from pacs.data.sources import ABILITIES
 from pacs.data.tally import Tally, shown
-from pacs.data.template import Template
 from pacs.data.verify import gold_problems
 from pacs.rewards.math import PLACEHOLDER, SENTENCE, is_placeholder
 

@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 from pacs.base.errors import UserError
 from pacs.base.tables import Table, format_table
 from pacs.base.terminal import columns
+from pacs.data.chat_template import Template
 from pacs.data.filters import normalised
 from pacs.data.schema import column_problems
-from pacs.data.template import Template
 
 QUANTILES = {"min": 0.0, "25%": 0.25, "median": 0.5, "75%": 0.75, "95%": 0.95, "max": 1.0}
 #: Of verl's schema; `extra_info` may be missing.

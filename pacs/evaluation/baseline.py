@@ -13,8 +13,8 @@ from pacs.base.errors import UserError
 from pacs.base.files import continued, file_sha256
 from pacs.base.terminal import print
 from pacs.data.baseline import Baseline, Baselines, baseline_file, write_baselines
+from pacs.data.chat_template import load_tokenizer
 from pacs.data.rates import problem_key
-from pacs.data.template import load_tokenizer
 from pacs.evaluation.drain import drain
 from pacs.evaluation.engine import EngineOptions, EngineSettings, Finished, Request
 from pacs.evaluation.evaluate import encode, versions

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Any, NamedTuple
 
 from pacs.base.errors import UserError
-from pacs.data.template import load_tokenizer
+from pacs.data.chat_template import load_tokenizer
 from pacs.evaluation.settings import Sampling
 from pacs.rewards.reasoning import UNENDED, Reasoning
 

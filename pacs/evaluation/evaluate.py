@@ -13,7 +13,7 @@ from pacs.base.commit import git_commit
 from pacs.base.errors import UserError
 from pacs.base.files import file_sha256
 from pacs.base.terminal import print
-from pacs.data.template import Template
+from pacs.data.chat_template import Template
 from pacs.evaluation.engine import EngineOptions, EngineSettings, check_address
 from pacs.evaluation.folder import MODEL, has_problems, has_samples, read_problems, within, write_problems
 from pacs.evaluation.grade import check_grading_works

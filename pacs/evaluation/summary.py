@@ -12,7 +12,7 @@ from pacs.base.statistics import Estimate, estimate, pass_at_k
 from pacs.evaluation.folder import Timing
 from pacs.evaluation.sample import Graded, GradedTask, Problem
 from pacs.rewards.answers.exact import exact
-from pacs.rewards.answers.read import key_of, read
+from pacs.rewards.answers.read_answer import key_of, read
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.answers.types import Expression
 from pacs.rewards.reasoning import UNENDED
@@ -27,7 +27,7 @@ def votes(samples: Sequence[Graded]) -> tuple[int, list[int]]:
 
     Right are those that the verifier takes for right, however they are written: one answer. Wrong answers count as one
     where they are the same rational number, or the same text once spaces and LaTeX's ways of writing are made one
-    (`pacs.rewards.answers.read.key_of`). A sample without an answer has no vote.
+    (`pacs.rewards.answers.read_answer.key_of`). A sample without an answer has no vote.
     """
     right = sum(graded.status == "correct" for graded in samples)
     wrong = Counter(_answer(graded.predicted) for graded in samples if graded.status != "correct" and graded.predicted)

@@ -1,6 +1,6 @@
 """From run folders to something worth showing: figures, one self-contained HTML page, plain-text tables.
 
-groups.py       runs that differ in their seeds -> one `Group`: a mean and a band
+run_groups.py   runs that differ in their seeds -> one `Group`: a mean and a band
 panels.py       what is drawn, as data: a `Panel` is one figure, `PANELS` are all
 findings.py     what the title of a figure says (validation.py: of that one)
 style.py        colours, dashes, titles, legends
@@ -17,9 +17,9 @@ from tqdm import tqdm
 
 from pacs.base.errors import UserError
 from pacs.base.tables import Cell, Table, format_table
-from pacs.report.groups import AXES, group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
+from pacs.report.run_groups import AXES, group_runs
 from pacs.runs.read import Run, read_run, read_runs
 
 __all__ = ["Cell", "Run", "Table", "UserError", "format_table", "read_run", "read_runs", "write_report"]

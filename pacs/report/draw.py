@@ -11,8 +11,8 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from pacs.report import style
 from pacs.report.findings import amount, number
-from pacs.report.groups import Band, Group
 from pacs.report.panels import Curve, Panel
+from pacs.report.run_groups import Band, Group
 
 #: Where more resets than this would hide the curves, each is a tick at the bottom of the panel instead.
 MAX_FULL_RESETS = 40

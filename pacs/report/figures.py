@@ -17,8 +17,8 @@ from pacs.base.errors import UserError
 from pacs.report import style
 from pacs.report.draw import draw_over_steps, reset_style
 from pacs.report.findings import shorten
-from pacs.report.groups import Band, Group
 from pacs.report.panels import PANELS, Curve, Panel, as_scored, for_overview
+from pacs.report.run_groups import Band, Group
 from pacs.report.validation import Sources, glance, shared, smallest_and_largest, sources_of
 
 OVERVIEW_COLUMNS = 3

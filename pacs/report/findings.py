@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean, median
 from typing import Concatenate, NamedTuple, ParamSpec
 
-from pacs.report.groups import Band, Group
+from pacs.report.run_groups import Band, Group
 
 #: From the groups to a sentence without its full stop; empty where none has the metric that it would be about.
 Finding = Callable[[Sequence[Group]], str]

@@ -16,7 +16,7 @@ from pacs.base.redaction import redacted, redacted_command
 from pacs.base.settings import differing, shown
 from pacs.base.tables import Table, column_names, format_cell
 from pacs.base.terminal import visible
-from pacs.report.groups import Group, experiment
+from pacs.report.run_groups import Group, experiment
 from pacs.runs.read import Run
 
 

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 
 from pacs.report import validation
 from pacs.report.findings import Finding, change, phases, separation, share, shares
-from pacs.report.groups import Group
+from pacs.report.run_groups import Group
 from pacs.rewards.verdict import Status
 from pacs.verl_keys import metrics as verl
 

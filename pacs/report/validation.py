@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from pacs.report.findings import bands_of, share, tell, told_of, way
-from pacs.report.groups import Group
+from pacs.report.run_groups import Group
 from pacs.verl_keys.metrics import VALIDATION
 
 PASS_AT_K = "pacs/validation/*/pass@*"

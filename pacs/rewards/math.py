@@ -10,11 +10,11 @@ from functools import lru_cache
 from typing import Any, Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import MAX_CHARS, TooMuch, check_operation
-from pacs.rewards.answers.compare import check_value, compare
+from pacs.rewards.answers.equality import check_value, compare
 from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.parse import Unreadable
-from pacs.rewards.answers.read import key_of, read
+from pacs.rewards.answers.read_answer import key_of, read
+from pacs.rewards.answers.refusals import MAX_CHARS, TooMuch, check_operation
 from pacs.rewards.answers.tokens import bare
 from pacs.rewards.extract import answer_of, last_boxed
 from pacs.rewards.isolation import IsolationError, Limits, ProcessDied, isolated

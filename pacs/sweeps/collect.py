@@ -12,7 +12,7 @@ from pacs.base.redaction import redacted, redacted_command
 from pacs.evaluation.folder import read_problems
 from pacs.evaluation.results import read_results
 from pacs.evaluation.sample import problems_sha256
-from pacs.report.groups import Group
+from pacs.report.run_groups import Group
 from pacs.report.validation import PASS_AT_K, sources_of
 from pacs.runs.listing import list_runs
 from pacs.runs.read import Run, read_run

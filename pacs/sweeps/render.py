@@ -14,9 +14,9 @@ from pacs.base.tables import Table
 from pacs.report import figures, style, write_together
 from pacs.report.draw import draw_over_steps
 from pacs.report.findings import Interval, rank, share, shorten
-from pacs.report.groups import Group
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS, as_scored
+from pacs.report.run_groups import Group
 from pacs.runs.read import Run
 from pacs.sweeps.results import read
 from pacs.sweeps.table import measure_table, missing_table, reading, results_page

@@ -10,7 +10,7 @@ from pathlib import Path
 from pacs.base.errors import UserError
 from pacs.base.markdown import ABSENT, table
 from pacs.base.terminal import print
-from pacs.report.groups import AXES, Group
+from pacs.report.run_groups import AXES, Group
 from pacs.runs.read import Run, read_runs
 
 PASS_AT_1 = "pacs/validation/arithmetic/pass@1"

@@ -15,8 +15,8 @@ from pacs.algorithm import (
     scale_gradient,
 )
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.carried import rank_stride, remembered
 from pacs.algorithm.distillation import TEACHER
-from pacs.algorithm.memory import rank_stride, remembered
 from pacs.algorithm.oar import SENSITIVITY
 from recipes.laboratory.mini_batches import CUTS
 from recipes.laboratory.ppo import ADVANTAGES, Critic, Ppo, Values

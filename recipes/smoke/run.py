@@ -25,7 +25,7 @@ from pacs.base.files import write_atomically
 from pacs.base.terminal import print
 from pacs.composing import compose_run, quoted
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import full
+from pacs.planning.plan_text import full
 from recipes.own_folder import check_own_folder
 from recipes.smoke.gates import Gate, gates
 from recipes.smoke.make import SHAPES, describe, make

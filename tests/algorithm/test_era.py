@@ -9,11 +9,11 @@ import torch
 
 from pacs.algorithm import Method, Pacs, batch_constants, method_loss
 from pacs.algorithm.aggregated import Grpo
+from pacs.algorithm.carried import rank_stride, remembered
 from pacs.algorithm.disco import Disco
 from pacs.algorithm.effective_rank import effective_rank, growth, prefix_ranks
 from pacs.algorithm.era import Era
 from pacs.algorithm.kit_case import random_case
-from pacs.algorithm.memory import rank_stride, remembered
 from pacs.algorithm.method_settings import MetricsConfig
 from pacs.algorithm.token_weights import TokenWeightConfig
 from tests.algorithm.test_token_weights import Batch, weighted

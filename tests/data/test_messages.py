@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from transformers import PreTrainedTokenizerFast
 
+from pacs.data.chat_template import Template
 from pacs.data.filters import EvaluationSet
 from pacs.data.request import plain_request
 from pacs.data.stats import read_rows, statistics
-from pacs.data.template import Template
 from tests.data.conftest import Run, manifest, problems, write_jsonl, write_parquet
 
 SYSTEM = ["--system", "You are a careful mathematician who checks each step of the work twice."]

@@ -12,8 +12,8 @@ from transformers import AutoTokenizer, PreTrainedTokenizerFast
 from transformers.models.qwen2.tokenization_qwen2 import PRETOKENIZE_REGEX
 
 from pacs.base.errors import UserError
+from pacs.data.chat_template import load_tokenizer
 from pacs.data.rebuilt import TEXTS, rebuilt_problem
-from pacs.data.template import load_tokenizer
 from recipes.arithmetic.tokenizer import build_tokenizer
 
 #: Llama 3's digits: up to three are a token.

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pacs.data.template import Template
+from pacs.data.chat_template import Template
 from pacs.evaluation.engine import Engine, EngineOptions, EngineSettings, Finished, Request
 from pacs.evaluation.settings import Sampling
 

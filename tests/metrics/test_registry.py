@@ -16,8 +16,8 @@ from pacs.metrics.reduce import (
     batch_metrics,
     update_metrics,
 )
-from pacs.report.groups import RESET
 from pacs.report.panels import PANELS
+from pacs.report.run_groups import RESET
 from pacs.rewards.math import Status
 from tests.metrics.page import find
 

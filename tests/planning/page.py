@@ -9,7 +9,7 @@ from pacs.planning.devices import GIB, GPUS
 from pacs.planning.lengths import Sample
 from pacs.planning.measured import MEASURED, MeasuredStep
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import run_hours
+from pacs.planning.plan_text import run_hours
 from pacs.planning.timing import seconds as by_formulas
 from pacs.verl_keys import names
 

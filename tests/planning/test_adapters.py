@@ -9,7 +9,7 @@ from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.planning.architecture import PUBLISHED
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import full, heading
+from pacs.planning.plan_text import full, heading
 from pacs.planning.timing import saved_bytes
 from pacs.planning.weight_sync import sync_bytes
 from tests.planning.test_architecture import SMALL, qwen3

@@ -9,7 +9,7 @@ from benchmarks.critic_costs import Lengths, genac, ppo
 from pacs.commands.plan import as_json
 from pacs.composing import compose_run
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import heading
+from pacs.planning.plan_text import heading
 from pacs.planning.timing import pass_flops, saved_bytes
 
 SMALL = "Qwen/Qwen3-4B"

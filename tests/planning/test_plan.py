@@ -18,7 +18,7 @@ from pacs.planning.devices import GPUS
 from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.report import heading, outline
+from pacs.planning.plan_text import heading, outline
 from pacs.planning.timing import pass_flops, seconds, step_seconds
 from pacs.planning.weight_sync import sync_bytes
 from pacs.verl_keys.names import CPU_CACHE

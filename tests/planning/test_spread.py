@@ -17,8 +17,8 @@ from pacs.planning.lengths import Lengths
 from pacs.planning.measured import MEASURED
 from pacs.planning.memory import cache_bytes, cache_tokens, full_sequences, phases
 from pacs.planning.plan import make_plan
+from pacs.planning.plan_text import run_hours, verdict
 from pacs.planning.read_config import read_workload
-from pacs.planning.report import run_hours, verdict
 from pacs.planning.timing import pass_flops, pass_seconds, saved_bytes, seconds, update_seconds
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload

@@ -4,8 +4,8 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_hex
 
 from pacs.report import figures, read_runs
-from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
+from pacs.report.run_groups import group_runs
 
 #: Of runs that measure effective ranks (`method.metrics.effective_rank_every`) or have a critic that writes text.
 OF_SOME = {

@@ -8,7 +8,7 @@ from pacs.base.errors import UserError
 from pacs.report import read_runs
 from pacs.report.figures import title_of
 from pacs.report.findings import amount
-from pacs.report.groups import AXES, group_runs
+from pacs.report.run_groups import AXES, group_runs
 from tests.report.drawn import NAMED, OF_SOME, axes_of, bands_of, constant, lines_of, resets_of
 from tests.report.test_report_command import FEW, run_command
 

@@ -6,8 +6,8 @@ import pytest
 from pacs.report import read_runs
 from pacs.report.figures import title_of
 from pacs.report.findings import Interval, number, over_runs, rank, share, wobble
-from pacs.report.groups import group_runs
 from pacs.report.panels import PANELS
+from pacs.report.run_groups import group_runs
 from tests.report.drawn import OF_SOME
 
 NAMED = {panel.name: panel for panel in PANELS}

@@ -8,7 +8,7 @@ from omegaconf import OmegaConf
 from pacs.base.paths import config_dir
 from pacs.base.settings import shown
 from pacs.report import read_runs
-from pacs.report.groups import INCIDENTAL, IS_INCIDENTAL, Group, group_runs
+from pacs.report.run_groups import INCIDENTAL, IS_INCIDENTAL, Group, group_runs
 
 CONFIG = """\
 data: {{seed: {seed}, train_files: /runs/q-seed{seed}/train.parquet}}

@@ -6,9 +6,9 @@ import pytest
 
 from pacs.base.settings import shown
 from pacs.report import read_run, read_runs, write_report
-from pacs.report.groups import group_runs
 from pacs.report.page import Picture, build_page
 from pacs.report.panels import PANELS
+from pacs.report.run_groups import group_runs
 from tests.report.drawn import OF_SOME
 
 VOID = {"meta", "img"}

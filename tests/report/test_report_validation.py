@@ -2,7 +2,7 @@ import pytest
 
 from pacs.report import read_runs
 from pacs.report.figures import figure_of, panels_of
-from pacs.report.groups import group_runs
+from pacs.report.run_groups import group_runs
 from pacs.report.validation import PASS_AT_K, glance, outcome, shared, sources_of
 from pacs.verl_keys.metrics import VALIDATION_MEANS
 

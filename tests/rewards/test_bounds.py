@@ -2,7 +2,7 @@
 
 import pytest
 
-from pacs.rewards.answers.bounds import MAX_CHARS, MAX_DEPTH, TooMuch, check_operation, check_size
+from pacs.rewards.answers.refusals import MAX_CHARS, MAX_DEPTH, TooMuch, check_operation, check_size
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pacs.rewards.answers.bounds import MAX_CHARS
+from pacs.rewards.answers.refusals import MAX_CHARS
 from pacs.rewards.exact_match import compute_score as exact_match
 from pacs.rewards.extract import MAX_BOX_CHARS, OVERLONG, last_boxed, unboxed_answer
 from pacs.rewards.math import compute_score as math_score

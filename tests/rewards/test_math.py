@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.rewards.answers.bounds import MAX_CHARS
+from pacs.rewards.answers.refusals import MAX_CHARS
 from pacs.rewards.isolation import Limits, isolated
 from pacs.rewards.math import compute_score, gold_problem, grade
 from pacs.rewards.verdict import PREDICTED_CHARS, Status

@@ -8,10 +8,10 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pacs.rewards.answers.bounds import TooMuch
-from pacs.rewards.answers.evaluate import equal, proportional
 from pacs.rewards.answers.exact import NoValue, exact
+from pacs.rewards.answers.expression_values import equal, proportional
 from pacs.rewards.answers.parse import Unreadable, parse_expression
+from pacs.rewards.answers.refusals import TooMuch
 from pacs.rewards.answers.tokens import plain, tokenize
 
 X, Y = sympy.symbols("x y", real=True)

@@ -18,7 +18,7 @@ import numpy as np
 from pacs.base import locks
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder, read_lines, told_apart
-from pacs.data.template import load_tokenizer
+from pacs.data.chat_template import load_tokenizer
 from pacs.evaluation.evaluate import Asked, encode, evaluate
 from pacs.evaluation.folder import read_task
 from pacs.evaluation.genac.continuing import go_on

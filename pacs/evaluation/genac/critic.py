@@ -10,7 +10,7 @@ from pacs.algorithm.genac.parsing import read_value
 from pacs.base.errors import UserError
 from pacs.base.files import continued
 from pacs.base.terminal import print
-from pacs.data.template import Messages, Template, load_tokenizer
+from pacs.data.chat_template import Messages, Template, load_tokenizer
 from pacs.evaluation.drain import drain
 from pacs.evaluation.engine import EngineOptions, EngineSettings, Finished, Request
 from pacs.evaluation.genac.states import State

@@ -22,7 +22,7 @@ from pacs.base import locks
 from pacs.base.errors import UserError
 from pacs.base.files import Appender, check_folder, read_lines
 from pacs.base.terminal import print
-from pacs.data.template import load_tokenizer
+from pacs.data.chat_template import load_tokenizer
 from pacs.evaluation.folder import read_task, task_names
 from pacs.evaluation.genac.sft_rows import Question, SftTrace, row_of, write_rows
 from pacs.evaluation.genac.states import Cuts, choose_states

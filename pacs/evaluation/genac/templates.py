@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pacs.algorithm.genac.template import SHIPPED, CriticTemplate
 from pacs.base.errors import UserError, did_you_mean
-from pacs.data.template import Messages
+from pacs.data.chat_template import Messages
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import torch
 
 from pacs.base.errors import UserError
 from pacs.base.terminal import print
-from pacs.data.template import load_tokenizer
+from pacs.data.chat_template import load_tokenizer
 from pacs.evaluation.genac.critic import StateSet, Trace, TraceStore
 from pacs.evaluation.model import find_model, model_sha256
 

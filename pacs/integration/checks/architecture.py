@@ -21,14 +21,14 @@ from verl.utils.fsdp_utils import _select_fsdp2_wrap_targets
 from verl.utils.model import get_hf_auto_model_class, update_model_config
 from verl.utils.torch_dtypes import PrecisionType
 
-from pacs.algorithm.memory import rank_stride
+from pacs.algorithm.carried import rank_stride
 from pacs.base.errors import one_line
 from pacs.integration.checks.adapted_layers import adapted_layer_problems
 from pacs.integration.checks.models import read_model_config
 from pacs.integration.checks.silent import ATTENTION, RECURRENT_LAYERS, silent_problems
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import method_in
-from pacs.integration.worker.ranks import final_norm
+from pacs.integration.worker.effective_ranks import final_norm
 from pacs.verl_keys.algorithm_changes import plain
 from pacs.verl_keys.config import attention as attention_of
 from pacs.verl_keys.config import method as method_of_run

@@ -7,9 +7,9 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.settings import flatten
+from pacs.integration.checks.data_rows import read_rows
 from pacs.integration.checks.grading import ANSWER, BOX, CODE
 from pacs.integration.checks.prompts import reasoning_of, tokenizer_of
-from pacs.integration.checks.rows import read_rows
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import composite_in, method_in
 from pacs.rewards.composite import PARTS, ROUNDING, Composite, Response, RewardSettings

@@ -15,6 +15,7 @@ from pacs.base.errors import one_line
 from pacs.base.files import nearest
 from pacs.data.schema import schema_problems
 from pacs.data.sources import MAX_PROMPT_LENGTH, SOURCES
+from pacs.integration.checks.data_rows import Note, row_problems, unite_problems
 from pacs.integration.checks.features import loop_problems, own_loop_problems
 from pacs.integration.checks.genac import critic_folder_problems
 from pacs.integration.checks.guided import guidance_problems
@@ -24,7 +25,6 @@ from pacs.integration.checks.numbers import number_problems
 from pacs.integration.checks.pool import note_rated_model, rates_problems
 from pacs.integration.checks.prompts import prompt_problems, reasoning_problems
 from pacs.integration.checks.rlpr import note_measured_model, reference_problems
-from pacs.integration.checks.rows import Note, row_problems, unite_problems
 from pacs.integration.checks.slots import machine_slot_problems
 from pacs.integration.checks.teacher import teacher_folder_problems
 from pacs.integration.checks.user_code import own_code_problems, tool_schemas

@@ -6,8 +6,8 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.algorithm import Method, Pacs
 from pacs.algorithm.aggregated import Aggregated
+from pacs.algorithm.carried import rank_stride
 from pacs.algorithm.distillation import TEACHER
-from pacs.algorithm.memory import rank_stride
 from pacs.algorithm.oar import SENSITIVITY
 from pacs.algorithm.vineppo import STEP, STEP_VALUE
 from pacs.integration.checks.batch import QUANTIZED_ROLLOUTS, batch_problems, cut_sampling

@@ -9,8 +9,8 @@ from pacs.base.errors import UserError
 from pacs.base.files import file_sha256
 from pacs.data.rates import Rates, rates_file, read_rates
 from pacs.evaluation.model import model_sha256
+from pacs.integration.checks.data_rows import Note
 from pacs.integration.checks.features import feature_problems
-from pacs.integration.checks.rows import Note
 from pacs.integration.checks.wording import spelled
 from pacs.runs.settings import PoolSettings
 from pacs.verl_keys.algorithm_changes import plain

@@ -13,8 +13,8 @@ from pacs.data.baseline import Baselines, baseline_file, read_baseline_file
 from pacs.data.rates import problem_key
 from pacs.data.schema import BATCH_ROWS
 from pacs.evaluation.model import model_sha256
+from pacs.integration.checks.data_rows import Note
 from pacs.integration.checks.features import feature_problems
-from pacs.integration.checks.rows import Note
 from pacs.integration.checks.wording import spelled
 from pacs.integration.schema import method_in, reference_settings_in
 from pacs.rewards.reference_answer import NAME

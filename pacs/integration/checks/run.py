@@ -21,7 +21,6 @@ from pacs.base.errors import UserError, did_you_mean
 from pacs.base.redaction import redact, redacted
 from pacs.base.run_folder import RunFolder
 from pacs.integration.checks.adapters import adapter_problems
-from pacs.integration.checks.baseline import baseline_problems, baseline_warnings
 from pacs.integration.checks.batch import balance_problems, rollout_problems
 from pacs.integration.checks.bounds import coarse_moments, size_problems, value_problems
 from pacs.integration.checks.composite import composite_problems
@@ -43,6 +42,7 @@ from pacs.integration.checks.separate import separate_problems, separate_warning
 from pacs.integration.checks.slots import slot_problems
 from pacs.integration.checks.switches import switch_problems, untried
 from pacs.integration.checks.turns import format_problems, turns_problems, turns_warnings
+from pacs.integration.checks.verl_algorithms import baseline_problems, baseline_warnings
 from pacs.integration.checks.vine import vine_problems
 from pacs.integration.checks.wording import full_name, resolved, spelled
 from pacs.integration.schema import BASELINES

@@ -16,10 +16,10 @@ from pacs.integration.checkpoints.saving import ReferenceCheckpoints
 from pacs.integration.exchange import SUCCESS_RATE
 from pacs.integration.schema import method_in
 from pacs.integration.strategy import Choice
+from pacs.integration.trainer.effective_ranks import logged_as
 from pacs.integration.trainer.generative_critic import GenerativeCritic
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.grading import outcome
-from pacs.integration.trainer.ranks import logged_as
 from pacs.integration.trainer.step import training_step
 from pacs.integration.trainer.synchronous import SynchronousTrainer
 from pacs.integration.worker.adapters import AdapterWorker

@@ -32,7 +32,7 @@ from pacs.algorithm.distillation import TEACHER
 from pacs.integration.exchange import RANKS, SLOPES
 from pacs.integration.schema import OF_OLD_LOG_PROBS
 from pacs.integration.trainer.arrangement import arrange
-from pacs.integration.trainer.ranks import rank_metrics, ranks_are_due, ranks_of
+from pacs.integration.trainer.effective_ranks import rank_metrics, ranks_are_due, ranks_of
 from pacs.integration.trainer.step_rows import fields_read, reference_spans, step_rows
 from pacs.integration.trainer.teacher import teach, teacher_metrics
 from pacs.integration.trainer.told import guided_rows

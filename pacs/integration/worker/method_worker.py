@@ -19,12 +19,12 @@ from pacs.algorithm import (
     score_responses,
     sequence_log_ratios,
 )
-from pacs.algorithm.memory import rank_stride
+from pacs.algorithm.carried import rank_stride
 from pacs.integration.checkpoints.shards import copy_shards, load_shards, save_shards
 from pacs.integration.exchange import REFERENCE, SCORED, SLOPES, TABLES, MiniBatch, RowFields, StepSettings
+from pacs.integration.worker.effective_ranks import rank_hidden_states
 from pacs.integration.worker.merging import merge_duplicates
 from pacs.integration.worker.method_loss import MethodLoss
-from pacs.integration.worker.ranks import rank_hidden_states
 from pacs.integration.worker.slopes import give_slopes
 from pacs.integration.worker.training import DurableTrainingWorker, ProbedWorker
 

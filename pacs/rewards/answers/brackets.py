@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from pacs.rewards.answers.bounds import Unreadable
+from pacs.rewards.answers.refusals import Unreadable
 from pacs.rewards.answers.tokens import Token
 
 _OPEN: Final = frozenset(["(", "[", "{", "\\{", "\\lfloor", "\\lceil", "\\begin"])

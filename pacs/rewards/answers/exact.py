@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
-from pacs.rewards.answers.bounds import check_digits
 from pacs.rewards.answers.expression import Call, Node, Number, Power, Product, Quotient, Root, Sum, negative
+from pacs.rewards.answers.refusals import check_digits
 
 
 class NoValue(ValueError):

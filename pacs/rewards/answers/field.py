@@ -8,8 +8,8 @@ from typing import Any, Final
 import mpmath
 
 from pacs.rewards.answers import expression as tree
-from pacs.rewards.answers.bounds import MAX_DIGITS, TooMuch
 from pacs.rewards.answers.exact import NoValue
+from pacs.rewards.answers.refusals import MAX_DIGITS, TooMuch
 
 #: The largest whole exponent of a complex number.
 _MOST_TURNS: Final = 10**100

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import MAX_ITEMS, Operation, Unreadable
 from pacs.rewards.answers.brackets import first, outside, split, split_at
+from pacs.rewards.answers.refusals import MAX_ITEMS, Operation, Unreadable
 from pacs.rewards.answers.signs import RELATIONS, separates
 from pacs.rewards.answers.tokens import Token, joined
 

@@ -7,9 +7,9 @@ fraction = "\frac" argument argument
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 
-from pacs.rewards.answers.bounds import Operation, Unreadable, check_digits
 from pacs.rewards.answers.brackets import Cursor
 from pacs.rewards.answers.expression import Node, Number, Quotient
+from pacs.rewards.answers.refusals import Operation, Unreadable, check_digits
 from pacs.rewards.answers.tokens import Token
 
 #: Reads what a command takes, from the cursor's place on.

@@ -13,10 +13,10 @@ from typing import Final
 
 from pacs.rewards.answers import expression as tree
 from pacs.rewards.answers import numerals
-from pacs.rewards.answers.bounds import Operation as Operation
-from pacs.rewards.answers.bounds import Unreadable as Unreadable
 from pacs.rewards.answers.brackets import Cursor
 from pacs.rewards.answers.expression import negative
+from pacs.rewards.answers.refusals import Operation as Operation
+from pacs.rewards.answers.refusals import Unreadable as Unreadable
 from pacs.rewards.answers.tokens import ACCENTS, FUNCTIONS, GREEK, OPERATIONS, TRIGONOMETRIC, Token
 
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}", "\\lfloor": "\\rfloor", "\\lceil": "\\rceil"}

@@ -8,12 +8,12 @@ from itertools import chain, pairwise
 from typing import Final, TypeGuard
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import MAX_ITEMS, TooMuch, Unreadable, refuse
 from pacs.rewards.answers.brackets import first
-from pacs.rewards.answers.evaluate import equal, infinite
 from pacs.rewards.answers.exact import NoValue
 from pacs.rewards.answers.expression import Constant, Number, Variable, negative
+from pacs.rewards.answers.expression_values import equal, infinite
 from pacs.rewards.answers.field import Field
+from pacs.rewards.answers.refusals import MAX_ITEMS, TooMuch, Unreadable, refuse
 from pacs.rewards.answers.signs import FLIPPED, bracket
 from pacs.rewards.answers.tokens import Token, joined
 

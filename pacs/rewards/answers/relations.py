@@ -4,12 +4,12 @@ import re
 from collections.abc import Callable
 
 from pacs.rewards.answers import signs, types
-from pacs.rewards.answers.bounds import Unreadable, refuse
 from pacs.rewards.answers.brackets import encloses, outside, split_at
-from pacs.rewards.answers.evaluate import equal
 from pacs.rewards.answers.expression import Variable, difference, variables
+from pacs.rewards.answers.expression_values import equal
 from pacs.rewards.answers.parse import parse_expression
 from pacs.rewards.answers.reals import all_of, both_of_size, half_line, of_size, without
+from pacs.rewards.answers.refusals import Unreadable, refuse
 from pacs.rewards.answers.scalars import name_of
 from pacs.rewards.answers.tokens import Token, joined
 

@@ -5,12 +5,12 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import Unreadable
 from pacs.rewards.answers.brackets import encloses, first, split_at
 from pacs.rewards.answers.expression import MINUS_ONE, Degrees, Node, Number, Product, Variable, negative, variables
 from pacs.rewards.answers.parse import parse_expression, parse_start
+from pacs.rewards.answers.refusals import Unreadable
 from pacs.rewards.answers.tokens import Token, joined
-from pacs.rewards.answers.units import CURRENCIES, is_common_unit, meridiem_of, unit_of
+from pacs.rewards.answers.unit_words import CURRENCIES, is_common_unit, meridiem_of, unit_of
 
 #: Left sides that are a name of the value asked for: points, the length of a segment |AB|, the area of a figure [ABC],
 #: m+n, and the inverse of a function.

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 
-from pacs.rewards.answers.bounds import check_size
+from pacs.rewards.answers.refusals import check_size
 
 #: A pair of dollars and the like around an answer.
 _AROUND: Final = (("$$", "$$"), ("$", "$"), (r"\(", r"\)"), (r"\[", r"\]"))

@@ -5,10 +5,10 @@ from fractions import Fraction
 from typing import Final
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.bounds import Unreadable, check_size
 from pacs.rewards.answers.expression import Number
 from pacs.rewards.answers.reals import REALS, set_of
-from pacs.rewards.answers.units import is_word_unit
+from pacs.rewards.answers.refusals import Unreadable, check_size
+from pacs.rewards.answers.unit_words import is_word_unit
 
 #: Of three letters or fewer, and no products.
 _SHORT_WORDS: Final = frozenset(["yes", "no", "odd", "all", "one", "two", "six", "ten", "dne"])

@@ -19,7 +19,7 @@ import pytest
 
 from pacs import cli
 from pacs.algorithm.genac import CriticTemplate
-from pacs.data.template import load_tokenizer
+from pacs.data.chat_template import load_tokenizer
 from pacs.evaluation.folder import Store, read_task, write_problems
 from pacs.evaluation.genac import teacher
 from pacs.evaluation.genac.critic import Critic, StateSet, critic_prompts, found_critic

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pacs.integration.checks.rows import unite_problems
+from pacs.integration.checks.data_rows import unite_problems
 
 #: One value of a column each.
 COLUMNS: dict[str, pa.Array] = {

@@ -18,12 +18,12 @@ from verl.workers.config.actor import PolicyLossConfig
 from pacs.base.errors import UserError
 from pacs.composing import compose_run
 from pacs.integration.checks import run as checks
-from pacs.integration.checks.baseline import baseline_problems
 from pacs.integration.checks.batch import QUANTIZED_ROLLOUTS, SET_BY_VERL, rollout_problems
 from pacs.integration.checks.machine import LOGGER_PACKAGES, _machine_problems, _package_problems, kernel_problems
 from pacs.integration.checks.models import _context_problems
 from pacs.integration.checks.pacs import QUANTIZED, pacs_problems
 from pacs.integration.checks.switches import ONLY, switch_problems
+from pacs.integration.checks.verl_algorithms import baseline_problems
 from pacs.integration.checks.wording import full_name, spell
 
 ROLLOUT = "actor_rollout_ref.rollout"

@@ -21,8 +21,8 @@ from pacs.algorithm.token_weights import Steer, TokenWeightConfig
 from pacs.base.run_folder import RunFolder
 from pacs.integration.exchange import REPEAT
 from pacs.integration.strategy import Choice
+from pacs.integration.trainer import effective_ranks as ranks_module
 from pacs.integration.trainer import phases
-from pacs.integration.trainer import ranks as ranks_module
 from pacs.integration.trainer import step as step_module
 from pacs.integration.trainer.grades import Grades
 from pacs.integration.trainer.phases import find_last_step

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from pacs.integration.worker.ranks import final_norm
+from pacs.integration.worker.effective_ranks import final_norm
 from tests.algorithm.test_era import by_singular_values
 from tests.integration.preflight.families import has_sdpa
 from tests.integration.preflight.families import tiny_model as model_of

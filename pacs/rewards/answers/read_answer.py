@@ -8,12 +8,12 @@ from contextlib import suppress
 from functools import lru_cache
 
 from pacs.rewards.answers import scalars, signs, types
-from pacs.rewards.answers.bounds import MAX_ITEMS, Operation, TooMuch, Unreadable, refuse
 from pacs.rewards.answers.brackets import depths, encloses, first, outside, split, split_at, unwrapped, with_thousands
 from pacs.rewards.answers.derivatives import with_primes
 from pacs.rewards.answers.expression import Variable
 from pacs.rewards.answers.matrices import matrix, pieces, system
 from pacs.rewards.answers.reals import all_of, is_domain, is_real, named_set, union, without
+from pacs.rewards.answers.refusals import MAX_ITEMS, Operation, TooMuch, Unreadable, refuse
 from pacs.rewards.answers.relations import relation
 from pacs.rewards.answers.scalars import name_of
 from pacs.rewards.answers.tokens import Token, joined, plain, tokenize

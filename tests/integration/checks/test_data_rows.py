@@ -13,9 +13,9 @@ from omegaconf import DictConfig
 
 from pacs import cli
 from pacs.composing import compose_run
-from pacs.integration.checks import rows as looking
+from pacs.integration.checks import data_rows as looking
+from pacs.integration.checks.data_rows import row_problems
 from pacs.integration.checks.machine import input_problems
-from pacs.integration.checks.rows import row_problems
 from pacs.rewards.registry import compute_score
 from recipes.arithmetic.tokenizer import build_tokenizer
 

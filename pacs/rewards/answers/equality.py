@@ -6,10 +6,10 @@ from itertools import chain
 from typing import Final, Literal
 
 from pacs.rewards.answers import types
-from pacs.rewards.answers.evaluate import check_value as check_node
-from pacs.rewards.answers.evaluate import equal, infinite, proportional, solved_alike
 from pacs.rewards.answers.exact import NoValue, exact
 from pacs.rewards.answers.expression import Node, Number, Quotient, Sum, Variable, difference, negative, variables
+from pacs.rewards.answers.expression_values import check_value as check_node
+from pacs.rewards.answers.expression_values import equal, infinite, proportional, solved_alike
 from pacs.rewards.answers.field import Field
 from pacs.rewards.answers.reals import is_interval, is_no_point
 from pacs.rewards.answers.uncalculated import missing_form

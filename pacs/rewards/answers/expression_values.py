@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import mpmath
 
-from pacs.rewards.answers.bounds import TooMuch
 from pacs.rewards.answers.exact import NoValue, exact
 from pacs.rewards.answers.expression import Call, Constant, Node, Number, Power, Product, is_decimal, variables, walk
 from pacs.rewards.answers.field import Field
+from pacs.rewards.answers.refusals import TooMuch
 
 #: A decimal is right for a value that it is apart from by this, at most: of the value if it is below 1 (so that small
 #: numbers are told apart), else absolutely. (math-verify rounds to 6 places.)

@@ -7,9 +7,9 @@ import torch
 import transfer_queue as tq
 from verl.workers.utils.padding import response_from_nested
 
+from pacs.algorithm.carried import rank_stride, remembered
 from pacs.algorithm.effective_rank import growth
 from pacs.algorithm.era import NAMES
-from pacs.algorithm.memory import rank_stride, remembered
 from pacs.integration.exchange import RANKS, RowFields
 
 
