@@ -47,7 +47,7 @@ SHOWN = (*dict.fromkeys(KINDS.values()), "Ray")
 
 
 class Engine:
-    """In the place of verl's vLLM server: a response of half to all of the tokens allowed, at once."""
+    """In place of verl's vLLM server: a response of half to all of the tokens allowed, at once."""
 
     def __init__(self, tokens: int, vocabulary: int) -> None:
         self.tokens, self.vocabulary = tokens, vocabulary

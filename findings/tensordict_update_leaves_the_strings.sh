@@ -6,7 +6,7 @@
 # Seen (2026-11-30, tensordict 0.10.0, the newest that verl 0.9.1 allows, torch 2.13.0, CPU): after rows.update_(others) or
 # copy_, the tokens are those of the others and the golds those of before, so each response is graded against another row's
 # answer, and nothing is said. update, also with inplace=True, update_at_ and rows[:] = others change both. contiguous, also
-# of a lazy_stack, and gather put an empty TensorDict in the place of the strings. tensordict 0.15.3, tried once, does all
+# of a lazy_stack, and gather put an empty TensorDict in place of the strings. tensordict 0.15.3, tried once, does all
 # of this as guessed. Use update, and index with [] where you would gather.
 #
 #   update_: [7, 8], ['gold 0', 'gold 1']

@@ -212,7 +212,7 @@ def _by_name(algorithm: str, otherwise: str = "") -> str:
 
 
 def _other_kind(default: Any, value: Any, *, null: bool) -> str | None:
-    """What to use in the place of `value`, in words; None where its kind is the default's, or either may be none."""
+    """What to use in place of `value`, in words; None where its kind is the default's, or either may be none."""
     if default is None or (value is None and null):
         return None
     if isinstance(default, DictConfig) and not isinstance(value, DictConfig):

@@ -148,7 +148,7 @@ attention.register_autograd(
 
 
 def stand_in_for_flash_attention() -> None:
-    """transformers' flash attention, with the operation above in the place of flash-attn's kernels."""
+    """transformers' flash attention, with the operation above in place of flash-attn's kernels."""
 
     def rows(q: Any, k: Any, v: Any, cu_seqlens_q: Any, max_seqlen_q: Any, max_seqlen_k: Any, **_: Any) -> Any:
         int(max_seqlen_q), int(max_seqlen_k)  # as flash-attn reads them

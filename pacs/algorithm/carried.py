@@ -21,7 +21,7 @@ def remembered(
     Args:
         method: with its settings.
         response_mask: (B, T) bool or number.
-        row_mask: (B,) bool, the rows that take part.
+        row_mask: (B,) bool.
         streams: (B, T) each, those that the weight reads.
         memory: what this gave after the step before; nothing in the first step.
     """

@@ -28,10 +28,10 @@ def check_shape(name: str, tensor: torch.Tensor, shape: torch.Size) -> None:
 
 
 def checked_labels(labels: torch.Tensor, groups: Groups, dtype: torch.dtype, kind: LabelKind) -> torch.Tensor:
-    """The verifier's (B,) labels R_i as `dtype`, 0 in rows that take no part (one host sync).
+    """The verifier's (B,) labels R_i as `dtype`, 0 outside the row mask (one host sync).
 
     Raises:
-        ValueError: another shape, or in a row that takes part a label that is not of the kind.
+        ValueError: another shape, or in the row mask a label that is not of the kind.
     """
     check_shape("labels", labels, groups.index.shape)
     bad = groups.rows & ~taken(labels, kind)

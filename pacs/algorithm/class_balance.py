@@ -52,6 +52,6 @@ def class_weights(correct: torch.Tensor, sizes: torch.Tensor) -> tuple[torch.Ten
 
 
 def in_mixed_group(labels: torch.Tensor, groups: Groups) -> torch.Tensor:
-    """Which rows take part in a group that has both classes: (B,) bool, for (B,) labels in [0, 1]."""
+    """(B,) bool: rows of groups that have both classes, within the row mask, for (B,) labels in [0, 1]."""
     correct = groups.sum(labels)
     return groups.rows & groups.of_rows((correct > 0) & (correct < groups.sizes))

@@ -20,7 +20,7 @@ def check_method(method: Method, *, detached: bool = False, seed: int = 0) -> No
     - by effective advantages (`method.update.strategy=cached`) it is the same as through whole groups (`grouped`);
     - a mini-batch split into micro-batches of whole groups has the same loss and gradient;
     - rows in another order, with other group ids, have the same loss and gradient;
-    - tokens that are masked have no influence, whatever they hold;
+    - masked tokens change nothing, even if they are NaN;
     - a group with a value that is not finite does not reach the gradient of another;
     - float32 and bfloat16 log-probabilities give about the gradient of float64.
 
@@ -99,7 +99,7 @@ def _cached(case: Case, method: Method) -> torch.Tensor:
         method,
         log_likelihoods=likelihoods,
         token_sums=None if objectives is None else objectives.sum(dim=1),
-        row_mask=case.taking_part(method),
+        row_mask=case.row_mask(method),
         coefficients=constants.coefficients,
         credit=credit_means(constants.credit, case.mask),
     )

@@ -71,7 +71,7 @@ def constants_of(
     streams: Mapping[str, torch.Tensor],
     memory: Memory | None = None,
 ) -> Constants:
-    """`batch_constants` of (B,) labels that are checked, and of the groups of the rows that take part."""
+    """`batch_constants` of (B,) labels that are checked, and of groups that have the row mask."""
     active = method.active(targets, groups)
     read = {name: _stream(name, streams, mask, method) for name in method.reads}
     coefficients = method.coefficients(targets, active)

@@ -7,16 +7,16 @@ import torch
 
 @dataclass(frozen=True)
 class Groups:
-    """Which group each of B rows belongs to, and which rows take part.
+    """Which group each of B rows belongs to, and the row mask.
 
-    Rows outside `rows` enter no sum and no size, whatever they hold, NaN included. A group that loses all its
-    rows this way stays as a group of size 0: its sums are 0 and nothing reads them.
+    Rows outside the mask enter no sum and no size, even if their numbers are NaN. A group without a row in the mask
+    stays as a group of size 0: its sums are 0 and nothing reads them.
 
     Attributes:
         ids: (K,) int64, the distinct group ids, sorted.
         index: (B,) int64 in [0, K), the position in `ids` of each row's group.
-        rows: (B,) bool, the rows that take part.
-        sizes: (K,) int64, how many rows of each group take part.
+        rows: (B,) bool, the row mask.
+        sizes: (K,) int64, how many rows of each group are in the mask.
     """
 
     ids: torch.Tensor
@@ -25,13 +25,13 @@ class Groups:
     sizes: torch.Tensor
 
     def keep(self, rows: torch.Tensor) -> "Groups":
-        """The same groups with only those `rows` ((B,) bool) that already take part and are in `rows`."""
+        """The same groups, with a row mask of those that are in it now and in `rows` ((B,) bool)."""
         rows = self.rows & rows
         sizes = torch.zeros_like(self.ids).index_add(0, self.index, rows.long())
         return Groups(self.ids, self.index, rows, sizes)
 
     def with_any(self, rows: torch.Tensor) -> torch.Tensor:
-        """The rows that take part in a group in which one of `rows` ((B,) bool) takes part: (B,) bool."""
+        """(B,) bool: all rows of each group that has at least one of `rows` ((B,) bool), within the row mask."""
         return self.rows & self.of_rows(self.keep(rows).sizes > 0)
 
     def sum(self, values: torch.Tensor) -> torch.Tensor:
@@ -39,15 +39,15 @@ class Groups:
         return values.new_zeros(self.ids.shape).index_add(0, self.index, torch.where(self.rows, values, 0))
 
     def logsumexp(self, values: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
-        """log(sum of e^value) over those of (B,) bool `rows` that take part in each group: (K,), -inf without any."""
-        taking_part = torch.where(self.rows & rows, values, -torch.inf)
+        """log(sum of e^value) of each group over (B,) bool `rows`, within the row mask: (K,), -inf without any."""
+        chosen = torch.where(self.rows & rows, values, -torch.inf)
         none = torch.full_like(self.ids, -torch.inf, dtype=values.dtype)
-        largest = none.scatter_reduce(0, self.index, taking_part.detach(), "amax")
+        largest = none.scatter_reduce(0, self.index, chosen.detach(), "amax")
         largest = torch.where(largest == -torch.inf, 0, largest)  # -inf less itself is NaN
-        return self.sum((taking_part - self.of_rows(largest)).exp()).log() + largest
+        return self.sum((chosen - self.of_rows(largest)).exp()).log() + largest
 
     def center(self, values: torch.Tensor) -> torch.Tensor:
-        """(B,) floating `values` minus their group's mean: (B,), 0 in rows that take no part."""
+        """(B,) floating `values` minus their group's mean: (B,), 0 outside the row mask."""
         mean = self.sum(values) / self.sizes.clamp(min=1)
         return torch.where(self.rows, values - self.of_rows(mean), 0)
 
@@ -57,7 +57,7 @@ class Groups:
 
 
 def make_groups(group_ids: torch.Tensor, row_mask: torch.Tensor | None = None) -> Groups:
-    """Groups of (B,) integer `group_ids`; rows that are 0 or False in (B,) `row_mask` take no part.
+    """Groups of (B,) integer `group_ids`; rows that are 0 or False in (B,) `row_mask` are left out.
 
     Raises:
         ValueError: `group_ids` is not a one-dimensional integer tensor, or `row_mask` has another shape.
@@ -88,8 +88,8 @@ def check_whole_groups(group_ids: torch.Tensor, group_sizes: torch.Tensor, row_m
 
     Args:
         group_ids: (B,) int64.
-        group_sizes: (B,) rows of the row's group that take part, wherever they are.
-        row_mask: (B,) bool or number; rows that are 0 take no part.
+        group_sizes: (B,) rows of the row's group in the mask of the whole batch, here or elsewhere.
+        row_mask: (B,) bool or number; rows that are 0 are left out.
 
     Raises:
         ValueError: rows of a group are missing here (one host sync).

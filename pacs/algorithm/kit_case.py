@@ -26,7 +26,7 @@ class Case:
     groups: torch.Tensor  # (B,)
     stream: torch.Tensor  # (B, T) in [0, 1), of which those that a method reads are made
 
-    def taking_part(self, method: Method) -> torch.Tensor:
+    def row_mask(self, method: Method) -> torch.Tensor:
         """(B,) bool: as in a run, a response whose group is too small for the method is left out."""
         return self.groups.bincount()[self.groups] >= method.smallest_group
 
@@ -37,12 +37,12 @@ class Case:
             for place, name in enumerate(method.reads)
         }
         return batch_constants(
-            self.labels, self.groups, method, self.taking_part(method), response_mask=self.mask, streams=streams
+            self.labels, self.groups, method, self.row_mask(method), response_mask=self.mask, streams=streams
         )
 
     def loss(self, method: Method, log_probs: torch.Tensor, rows: torch.Tensor | None = None) -> torch.Tensor:
         """The loss of all rows, or of some whole groups as a micro-batch of them."""
-        row_mask, constants = self.taking_part(method), self.constants(method)
+        row_mask, constants = self.row_mask(method), self.constants(method)
         chosen = torch.arange(len(self.labels)) if rows is None else rows
         return method_loss(
             log_probs[chosen],

@@ -85,7 +85,7 @@ class Pacs(Method):
 
         That term is (1/N) sum_i stopgrad(w_i l_i) * log pi(o_i), the score-function estimator, in which the
         log-likelihood of a response is a sum whatever the proxy is. It adds nothing to the value. Where responses are
-        compared, l_j depends on o_i, too: the exact term has sum_j w_j l_j in the place of w_i l_i (recipes/theory).
+        compared, l_j depends on o_i, too: the exact term has sum_j w_j l_j in place of w_i l_i (recipes/theory).
         """
         scores = group_scores(self.rewards(rows), rows.groups, self.estimator)
         # Selected before the operation: without a comparison, a row of coefficient 0 may not be finite beside others.

@@ -72,7 +72,7 @@ class Rows:
         labels: (B,) R, 0 or 1; in [0, 1] of a method that takes `soft_labels`, any number with `any_labels`.
         coefficients: (B,) `Method.coefficients` over the whole train batch; 0 in rows that have no loss.
         credit: (B,) the mean over a response's tokens of `Method.credit`; None of a method that gives none.
-        groups: of all rows that take part.
+        groups: of all rows in the row mask.
     """
 
     log_ratios: torch.Tensor

@@ -28,8 +28,9 @@ def surrogate_loss(
         log_probs: (B, T) of any floating dtype, with gradient.
         response_mask: (B, T) bool or number; nonzero marks the response's tokens.
         advantages: (B,) `effective_advantage` of `score_responses`.
-        active: (B,) bool or number, its `active`; rows that are 0 have no influence, whatever they hold, and so have
-            those with an advantage of 0. Any other makes the value NaN if its log-likelihood is not finite.
+        active: (B,) bool or number, its `active`; a row that is 0 here, or has an advantage of 0, changes neither
+            value nor gradient, even if its numbers are NaN. Any other row with a log-likelihood that is not finite
+            makes the value NaN.
         denominator: N, by default the number of rows given that count; for a micro-batch, the number over the
             whole mini-batch, and 0 only where no row counts.
 

@@ -40,7 +40,7 @@ def method_loss(
         labels: (B,) of any dtype, 0 or 1.
         group_ids: (B,) int64; groups must be whole, since a loss may need its whole group.
         method: with its settings.
-        row_mask: (B,) bool or number; rows that are 0 (padding) have no influence, whatever they hold.
+        row_mask: (B,) bool or number; a row that is 0 (padding) changes nothing, even if its numbers are NaN.
         denominator: N, by default the sum of `Constants.shares` of the rows given. For a micro-batch, the sum over the
             whole mini-batch: the losses of any split into whole groups then sum to that of the mini-batch. 0 only where
             no row counts. A tensor has one element (and costs a host sync).
@@ -48,7 +48,7 @@ def method_loss(
             A row of coefficient 0 has no loss, but its group is compared with it.
         allow_not_finite: give a loss and a gradient of NaN where a log-probability under the mask is not finite,
             instead of an error: for a caller that skips such an update. The other groups' rows stay as they are. In a
-            group without a coefficient (a dropped one) it has no influence, as in `surrogate_loss`.
+            group without a coefficient (a dropped one) it changes nothing, as in `surrogate_loss`.
 
     Returns:
         The loss, 0-dimensional, float32 or float64 if a log-probability is; and what is known of each row
@@ -110,7 +110,7 @@ def score_responses(
         method: with its settings.
         log_likelihoods: (B,) sum_t m_it * log pi_theta; where the method needs them.
         token_sums: (B,) the sum over t of `credited_objectives`; where the method is `tokenwise`.
-        row_mask: (B,) bool or number; rows that are 0 (padding) have no influence.
+        row_mask: (B,) bool or number; a row that is 0 (padding) changes nothing.
         coefficients: (B,) those of `Constants`, by default of the rows given.
         credit: (B,) `credit_means` of that of `Constants`; by default, with `coefficients`, of the rows given.
         weights: (B,) those of `Constants`.
@@ -134,8 +134,8 @@ def score_responses(
             given[name] = values
     for name, values in given.items():
         check_shape(name, values, group_ids.shape)
-        taking_part = torch.where(groups.rows, values.detach().to(at_least_float32(log_ratios)), 0)
-        given[name] = nan_if_not_finite(taking_part)
+        unmasked = torch.where(groups.rows, values.detach().to(at_least_float32(log_ratios)), 0)
+        given[name] = nan_if_not_finite(unmasked)
     log_ratios = given["log_ratios"]
     lengths = torch.where(groups.rows, lengths, 0)
     targets = checked_labels(labels, groups, log_ratios.dtype, method.label_kind)

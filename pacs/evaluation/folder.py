@@ -242,5 +242,5 @@ class Store:
 
 
 def replace_grades(out: Path, task: str, grades: list[Grade]) -> None:
-    """Put other grades in the place of the task's."""
+    """Put other grades in place of the task's."""
     write_atomically(task_folder(out, task) / GRADES, "".join(to_line(asdict(grade)) for grade in grades))

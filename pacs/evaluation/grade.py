@@ -148,7 +148,7 @@ def regrade(out: Path, given: VerifierSettings) -> dict[str, str]:
 
     Args:
         out: the evaluation's folder; this process holds its lock.
-        given: settings of the verifiers in the place of those that the folder was graded with.
+        given: settings of the verifiers in place of those that the folder was graded with.
 
     Returns:
         Of each task how many grades there are, and how many are others than before.

@@ -22,7 +22,7 @@ class MeasuringEngine(Engine):
         return {"temperature": 0.0, "max_tokens": 1, "prompt_logprobs": 0, "detokenize": False}
 
     def _finished(self, output: Any) -> Finished:
-        """Of a request, with the log-probabilities as JSON in the place of a response."""
+        """Of a request, with the log-probabilities as JSON in place of a response."""
         count = self._wanted.pop(output.request_id)
         last = zip(output.prompt_token_ids[-count:], output.prompt_logprobs[-count:], strict=True)
         log_probs = [of_place[token].logprob for token, of_place in last]

@@ -144,4 +144,4 @@ def _say_if_replaced(file: Path, rates: Rates) -> None:
     except UserError:
         return
     if before.model_sha256 != rates.model_sha256:
-        print(f"{file}: in the place of the rates of {before.model}")
+        print(f"{file}: in place of the rates of {before.model}")

@@ -39,7 +39,7 @@ TURNS = f"{PREFIX}turns"
 GUIDED = f"{PREFIX}guided"
 #: Among them: tokens that the policy wrote, and that carry no gradient.
 MASKED = f"{PREFIX}masked"
-#: Among them of a response that ends in the reference answer in the place of its own: the places of the first token of
+#: Among them of a response that ends in the reference answer in place of its own: the places of the first token of
 #: that, and behind its last.
 REFERENCE_SPAN = f"{PREFIX}reference_span"
 #: The same: how many steps a response has, tokens of completions that were sampled for their values, tokens of the
@@ -85,7 +85,7 @@ class RowFields(Packed):
         row: (B,) int64, the row's place in the train batch.
         labels: (B,) float, the verifier's.
         group_ids: (B,) int64.
-        group_sizes: (B,) int64, rows of the row's group that take part, wherever they are.
+        group_sizes: (B,) int64, rows of the row's group in the row mask, on all ranks.
         row_mask: (B,) bool, the row is a response (not padding) and has enough others to be compared with.
         active: (B,) bool, the row counts in N.
         shares: (B,) float64, what the row adds to N.
@@ -120,7 +120,7 @@ class RowFields(Packed):
 
 @dataclass(frozen=True)
 class ReferenceSpans(Packed):
-    """Of B rows, written by the trainer where reference answers are trained in the place of sampled ones.
+    """Of B rows, written by the trainer where reference answers are trained in place of sampled ones.
 
     Attributes:
         reference_first: (B,) int64, the place in the response of the reference answer's first token.
@@ -172,7 +172,7 @@ class MiniBatch(Packed):
 
     Attributes:
         denominator: N over all ranks.
-        rows: responses that take part, over all ranks.
+        rows: responses in the row mask, over all ranks.
         update: which of the step's updates it is for, from 0.
         self_reference: whether its reference is the policy as it is now.
     """

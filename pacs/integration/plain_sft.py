@@ -22,7 +22,7 @@ from pacs.base.errors import UserError
 from pacs.integration.schema import PLATFORM_VARIABLE
 
 PROMPT, RESPONSE = "prompt", "response"
-#: In the place of verl's defaults; the command line comes behind them.
+#: In place of verl's defaults; the command line comes behind them.
 DEFAULTS = (
     f"data.custom_cls.path=pkg://{__spec__.name}",
     "data.custom_cls.name=PlainText",

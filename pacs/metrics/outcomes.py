@@ -49,7 +49,7 @@ def validation_metrics(
 ) -> dict[str, float]:
     """pass@k for each power of two up to the responses a problem, by data source.
 
-    A source with a score other than 0 and 1 has no right and wrong responses: in the place of its pass@k it has the
+    A source with a score other than 0 and 1 has no right and wrong responses: in place of its pass@k it has the
     number of such scores, `graded_count`.
 
     Args:

@@ -108,7 +108,7 @@ class _Reader(Cursor):
                 self.expect("}")
             return Node("product", tuple(parts))
         if not text.isdecimal():
-            raise ValueError(f"{text} in the place of a number")
+            raise ValueError(f"{text} in place of a number")
         return int(text)
 
 

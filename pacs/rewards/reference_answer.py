@@ -1,4 +1,4 @@
-"""A right answer in the place of a sampled one, as tokens: what the verifier `reference_probability` is measured on.
+"""A right answer in place of a sampled one, as tokens: what the verifier `reference_probability` is measured on.
 
 Of a response, all is kept up to what opens its answer (`\\boxed{`); there the reference answer is written, and its
 tokens' probabilities are read. What opens the answer and the answer are made tokens together, since a tokenizer may
@@ -55,7 +55,7 @@ class Spliced:
 
 
 def splice(tokenizer: Any, response: Sequence[int], begins: int | None, opens: str, answer: str) -> Spliced | None:
-    """Put the reference answer in the place of the last answer that a response opens; None where it opens none.
+    """Put the reference answer in place of the last answer that a response opens; None where it opens none.
 
     Args:
         tokenizer: the run's, of transformers.

@@ -58,5 +58,5 @@ class GenacSettings(_GenacSection):
     unparsable: float = Field(default=0.2, ge=0, le=1, description="a share (1: never stop)")
     #: Prompts that the critic is asked of before the first step, of which it must score 90%; 0: none.
     probe: int = Field(default=64, ge=0, description="a whole number of prompts, or 0 for no probe")
-    #: What the critic has in the place of the policy's settings: keys below actor_rollout_ref.
+    #: What the critic has in place of the policy's settings: keys below actor_rollout_ref.
     critic: Any = None

@@ -94,7 +94,7 @@ def has_critic(config: DictConfig) -> bool:
 
 
 def has_adapters(config: DictConfig) -> bool:
-    """Whether adapters are trained (LoRA) in the place of the policy's weights."""
+    """Whether adapters are trained (LoRA) in place of the policy's weights."""
     return adapter_rank(config) > 0
 
 

@@ -32,7 +32,7 @@ REWARD_ARGUMENTS: Final = f"{REWARD_FUNCTION}.reward_kwargs"
 #: Of a Ray that runs already.
 RAY_ADDRESS: Final = "ray_kwargs.ray_init.address"
 
-#: Sections that verl asks about before it reads them; null in the place of any other ends a worker.
+#: Sections that verl asks about before it reads them; null in place of any other ends a worker.
 OR_NULL: Final = frozenset({
     "custom_sampler", "env_vars", "mixed_precision", "mm_processor_kwargs", "overlong_buffer_cfg",
     "override_optimizer_config", "qat", "reward_kwargs", "rollout_correction", "runtime_env", "sampler_kwargs", "vllm",
@@ -40,7 +40,7 @@ OR_NULL: Final = frozenset({
 
 
 def may_be_null(section: str) -> bool:
-    """Whether null may stand in the place of a section; of ours another check knows."""
+    """Whether null may stand in place of a section; of ours another check knows."""
     return section.startswith(("method.", "run.", "genac.")) or section.rpartition(".")[2] in OR_NULL
 
 

@@ -27,7 +27,7 @@ def check(adapters: Mapping[str, Any]) -> None:
 
 
 def adapt(policy: PreTrainedModel, adapters: Mapping[str, Any], seed: int) -> None:
-    """Train these in the place of the weights, of which none changes from now on.
+    """Train these in place of the weights, of which none changes from now on.
 
     Args:
         policy: changed in place; each `weight` of the decoder's linear layers is the sum from now on.

@@ -17,7 +17,7 @@ from recipes.laboratory.ppo import Ppo
 if TYPE_CHECKING:
     from recipes.laboratory.settings import Settings
 
-#: What may grade a step's responses in the place of their rows' own verifier.
+#: What may grade a step's responses in place of their rows' own verifier.
 GRADERS = ("exact_match", REFERENCE_PROBABILITY)
 #: What a teacher's run may say.
 OF_A_TEACHER = ("method", "options", "steps", "prompts", "responses", "updates_per_step", "lr", "seed")

@@ -29,7 +29,7 @@ def retried(
     max_tokens: int,
     generator: torch.Generator,
 ) -> tuple[Samples, torch.Tensor, int, int]:
-    """Responses with right retries in the place of wrong first ones, behind the prompts of these.
+    """Responses with right retries in place of wrong first ones, behind the prompts of these.
 
     Args:
         policy: that sampled the responses.

@@ -121,7 +121,7 @@ class Rollouts:
         return batch if self._settings.second_stage.schedule is None else self._with_second_stage(batch, problems)
 
     def _with_retries(self, batch: Batch, problems: Problems) -> Batch:
-        """The batch with right retries in the place of wrong responses (`recipes.laboratory.retries`)."""
+        """The batch with right retries in place of wrong responses (`recipes.laboratory.retries`)."""
         size = self._settings.responses
         samples, labels, rollouts, tokens = retried(
             self._sampler,

@@ -147,7 +147,7 @@ def main(task: Task) -> None:
     )
     parser.add_argument("--out", type=Path, help=f"folder to make (default: outputs/{task.name})")
     parser.add_argument("--seed", type=whole_seed, default=KEPT_SEED, help=f"of all of it (default: {KEPT_SEED})")
-    about = f"train the weights of seed {KEPT_SEED} anew and keep them in the repository, in the place of those there"
+    about = f"train the weights of seed {KEPT_SEED} anew and keep them in the repository, in place of those there"
     parser.add_argument("--keep", action="store_true", help=about)
     arguments = parser.parse_args()
     out = arguments.out or Path("outputs") / task.name

@@ -33,7 +33,7 @@ def clipped(batch: Batch, order: torch.Tensor | None = None, **settings: Any) ->
     streams = {name: values[order] for name, values in batch.streams().items()}
     method = weighted(Grpo, {"name": "clip_cov", "clip_cov": {"low": 0.1, "high": 5.0, **settings}})
     given = {"response_mask": batch.mask[order], "streams": streams}
-    found = batch_constants(batch.labels[order], batch.groups[order], method, batch.taking_part[order], **given)
+    found = batch_constants(batch.labels[order], batch.groups[order], method, batch.row_mask[order], **given)
     assert found.token_weights is not None
     return {(int(order[i]), t) for i, t in (found.token_weights == 0).nonzero().tolist()}
 
@@ -73,7 +73,7 @@ def test_kl_covs_are_the_highest_and_ties() -> None:
     batch = Batch()
     of_all = sorted(covariances(batch).items(), key=lambda each: -each[1])
     constants = batch_constants(
-        batch.labels, batch.groups, weighted(Grpo, KL_COV), batch.taking_part,
+        batch.labels, batch.groups, weighted(Grpo, KL_COV), batch.row_mask,
         response_mask=batch.mask, streams=batch.streams(),
     )  # fmt: skip
     assert constants.penalties is not None
@@ -125,7 +125,7 @@ def test_groups_that_pull_alike_have_penalties_that_do() -> None:
     case, method = random_case(0), weighted(Grpo, KL_COV)
     streams = {"old_log_probs": case.log_probs}
     given = {"response_mask": case.mask, "streams": streams}
-    part = case.taking_part(method)
+    part = case.row_mask(method)
     plain = batch_constants(case.labels, case.groups, method, part, **given)
     alike = batch_constants(case.labels, case.groups, method, part, equal_groups=True, **given)
     assert alike.weights is not None

@@ -71,7 +71,7 @@ def test_the_weight_is_that_of_the_authors_code(method: type[Method], rounds: in
     chosen = weighted(method, {"name": "delta", "delta": settings})
     streams = batch.streams() | {"hidden_states": states.where(batch.mask[..., None], torch.nan)}
     given = {"response_mask": batch.mask, "streams": streams}
-    found = batch_constants(batch.labels, batch.groups, chosen, batch.taking_part, **given).token_weights
+    found = batch_constants(batch.labels, batch.groups, chosen, batch.row_mask, **given).token_weights
     expected = torch.ones(11, 9, dtype=torch.float64)
     advantage = batch.pacs_advantage if method is Pacs else batch.grpo_advantage
     for (i, t), value in naive(batch, states, advantage, rounds, least, most).items():

@@ -71,11 +71,11 @@ def test_a_method_of_log_likelihoods_reads_them_for_its_advantages(method: Calla
     streams = {"effective_rank": ranks, "old_log_probs": case.log_probs}
     streams = {name: values for name, values in streams.items() if name in era.reads}
     given = {"response_mask": case.mask, "streams": streams, "memory": MEMORY}
-    weights = batch_constants(case.labels, case.groups, era, case.taking_part(era), **given).token_weights
+    weights = batch_constants(case.labels, case.groups, era, case.row_mask(era), **given).token_weights
     assert weights is not None
     # Where policy and reference agree: what `method_loss` has there.
     _, columns = method_loss(
-        case.log_probs, case.log_probs, case.mask, case.labels, case.groups, method(), row_mask=case.taking_part(era)
+        case.log_probs, case.log_probs, case.mask, case.labels, case.groups, method(), row_mask=case.row_mask(era)
     )
     there = columns["effective_advantage"] != 0
     assert bool((weights[~there] == 1).all())
@@ -137,7 +137,7 @@ def test_the_weight_is_that_of_the_advantage_with_its_bonus(method: type[Method]
         ranks = ranks.double()
         chosen = weighted(method, {"name": "era", "era": {"stride": 2, "tokens": tokens, "cut": cut}})
         given = {"response_mask": batch.mask, "streams": {"effective_rank": ranks.where(batch.mask, torch.nan)}}
-        rows = (batch.labels, batch.groups, chosen, batch.taking_part)
+        rows = (batch.labels, batch.groups, chosen, batch.row_mask)
         found = batch_constants(*rows, **given, memory=MEMORY).token_weights
         advantage = batch.pacs_advantage if method is Pacs else batch.grpo_advantage
         torch.testing.assert_close(found, naive_weights(batch, ranks, advantage, tokens, cut), rtol=1e-6, atol=1e-6)
@@ -169,7 +169,7 @@ def test_the_update_is_that_of_the_advantages_with_their_bonus() -> None:
     weight = {"name": "era", "era": {"stride": 2}}
     method = weighted(Grpo, weight)
     given = {"response_mask": case.mask, "streams": {"effective_rank": ranks}, "memory": MEMORY}
-    constants = batch_constants(case.labels, case.groups, method, case.taking_part(method), **given)
+    constants = batch_constants(case.labels, case.groups, method, case.row_mask(method), **given)
     shaped = constants.credit[:, None] * constants.token_weights
 
     class Shaped(Grpo):
@@ -179,12 +179,10 @@ def test_the_update_is_that_of_the_advantages_with_their_bonus() -> None:
     gradients = []
     for chosen, made in ((method, constants), (Shaped(), None)):
         leaf = case.log_probs.clone().requires_grad_()
-        made = made or batch_constants(
-            case.labels, case.groups, chosen, case.taking_part(chosen), response_mask=case.mask
-        )
+        made = made or batch_constants(case.labels, case.groups, chosen, case.row_mask(chosen), response_mask=case.mask)
         loss, _ = method_loss(
             leaf, case.ref_log_probs, case.mask, case.labels, case.groups, chosen,
-            row_mask=case.taking_part(chosen), constants=made,
+            row_mask=case.row_mask(chosen), constants=made,
         )  # fmt: skip
         gradients.append(torch.autograd.grad(loss, leaf)[0])
     torch.testing.assert_close(*gradients)
@@ -198,15 +196,15 @@ def test_baselines_are_exponential_means_that_begin_with_the_first_step() -> Non
     expected: list[float] = []
     for step in range(3):
         ranks = 1 + torch.rand(11, 9, generator=torch.Generator().manual_seed(step))
-        memory = remembered(method, batch.mask, batch.taking_part, {"effective_rank": ranks}, memory)
-        there = (batch.mask & batch.taking_part[:, None]).any(1)
-        means = [float(x[there].mean()) for x in growth(ranks, batch.mask & batch.taking_part[:, None], 2)]
+        memory = remembered(method, batch.mask, batch.row_mask, {"effective_rank": ranks}, memory)
+        there = (batch.mask & batch.row_mask[:, None]).any(1)
+        means = [float(x[there].mean()) for x in growth(ranks, batch.mask & batch.row_mask[:, None], 2)]
         old = expected or means
         expected = [0.25 * new + 0.75 * before for new, before in zip(means, old, strict=True)]
         assert list(memory.values()) == pytest.approx(expected)
     none = torch.zeros_like(batch.mask)
-    assert remembered(method, none, batch.taking_part, {"effective_rank": ranks}, memory) == memory
-    assert remembered(Grpo(), batch.mask, batch.taking_part, {}, {}) == {}
+    assert remembered(method, none, batch.row_mask, {"effective_rank": ranks}, memory) == memory
+    assert remembered(Grpo(), batch.mask, batch.row_mask, {}, {}) == {}
 
 
 def test_what_is_measured_for_whom() -> None:

@@ -140,7 +140,7 @@ def test_in_a_group_without_a_weight_it_is_harmless(config: Pacs, value: float) 
 def test_both_strategies_skip_the_same_updates(method: Method) -> None:
     """Of the neighbours, whose coefficients are 0 in some groups: whichever row is not finite."""
     case = random_case(0)
-    mask, took_part = case.mask, case.taking_part(method)
+    mask, took_part = case.mask, case.row_mask(method)
     constants = case.constants(method)
     acting = (constants.coefficients != 0).float()
     acting = torch.zeros(len(acting)).index_add(0, case.groups, acting)[case.groups] > 0

@@ -41,7 +41,7 @@ def test_the_weight_is_that_of_the_authors_code(
     chosen = weighted(method, {"name": "oar", "oar": settings})
     streams = batch.streams() | {SENSITIVITY: sensitivity.where(batch.mask, torch.nan)}
     given = {"response_mask": batch.mask, "streams": streams}
-    found = batch_constants(batch.labels, batch.groups, chosen, batch.taking_part, **given).token_weights
+    found = batch_constants(batch.labels, batch.groups, chosen, batch.row_mask, **given).token_weights
     expected = torch.ones(11, 9, dtype=torch.float64)
     tokens = batch.tokens()
     for row in range(11):

@@ -193,7 +193,7 @@ def test_the_effective_advantage_of_a_response_is_its_tokens_mean_at_the_referen
     constants = same.constants(method)
     _, columns = method_loss(
         same.log_probs, same.log_probs, same.mask, same.labels, same.groups, method,
-        row_mask=same.taking_part(method), constants=constants,
+        row_mask=same.row_mask(method), constants=constants,
     )  # fmt: skip
     assert constants.credit is not None
     for i in range(len(same.labels)):

@@ -47,7 +47,7 @@ class Batch:
         random = torch.Generator().manual_seed(seed)
         self.labels = torch.tensor([1, 0, 0, 1, 1, 0, 0, 0, 1, 0, 1], dtype=torch.float64)
         self.groups = torch.tensor([0, 0, 0, 1, 1, 2, 2, 2, 3, 3, 3])
-        self.taking_part = torch.tensor([True] * 10 + [False])
+        self.row_mask = torch.tensor([True] * 10 + [False])
         self.mask = torch.rand(11, 9, generator=random) < 0.6
         self.mask[4] = False
         # Distributions of seven tokens, and which of them was sampled; some are nearly certain.
@@ -72,23 +72,23 @@ class Batch:
 
     def weights(self, method: Method) -> torch.Tensor:
         given = {"response_mask": self.mask, "streams": self.streams()}
-        found = batch_constants(self.labels, self.groups, method, self.taking_part, **given).token_weights
+        found = batch_constants(self.labels, self.groups, method, self.row_mask, **given).token_weights
         assert found is not None
         return found
 
     def tokens(self) -> list[tuple[int, int]]:
         """Row and place of each token that counts."""
-        return [(i, t) for i, t in self.mask.nonzero().tolist() if self.taking_part[i]]
+        return [(i, t) for i, t in self.mask.nonzero().tolist() if self.row_mask[i]]
 
     def grpo_advantage(self, i: int) -> float:
-        labels = [float(self.labels[j]) for j in range(11) if self.groups[j] == self.groups[i] and self.taking_part[j]]
+        labels = [float(self.labels[j]) for j in range(11) if self.groups[j] == self.groups[i] and self.row_mask[j]]
         mean = sum(labels) / len(labels)
         std = (sum((label - mean) ** 2 for label in labels) / (len(labels) - 1)) ** 0.5
         return (float(self.labels[i]) - mean) / (std + 1e-6)
 
     def pacs_advantage(self, i: int) -> float:
         """A of PACS where every score is 0: -beta (e_i - the mean e of the others), e = w (1/2 - R)."""
-        members = [j for j in range(11) if self.groups[j] == self.groups[i] and self.taking_part[j]]
+        members = [j for j in range(11) if self.groups[j] == self.groups[i] and self.row_mask[j]]
         right = sum(float(self.labels[j]) for j in members)
         share = {1.0: right, 0.0: len(members) - right}
         mixed = 0 < right < len(members)
@@ -262,7 +262,7 @@ def test_weights_are_in_float32_where_labels_are(dtype: torch.dtype) -> None:
     case, method = random_case(0), weighted(Pacs, WEIGHTS["steer"])
     streams = {"old_log_probs": case.log_probs.to(dtype), "entropy": case.stream.to(dtype)}
     given = {"response_mask": case.mask, "streams": streams}
-    found = batch_constants(case.labels.float(), case.groups, method, case.taking_part(method), **given)
+    found = batch_constants(case.labels.float(), case.groups, method, case.row_mask(method), **given)
     assert found.token_weights is not None
     assert found.token_weights.dtype == torch.float32
     cut = found.of(torch.tensor([3, 1])).cut(2)
@@ -284,7 +284,7 @@ def test_what_a_weight_needs_has_to_be_there() -> None:
     with pytest.raises(ValueError, match=r"token_weights has shape \(19, 3\)"):
         method_loss(
             case.log_probs, case.ref_log_probs, case.mask, case.labels, case.groups, position,
-            row_mask=case.taking_part(position), constants=constants,
+            row_mask=case.row_mask(position), constants=constants,
         )  # fmt: skip
 
 

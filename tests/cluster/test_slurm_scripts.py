@@ -146,7 +146,7 @@ def test_it_is_to_be_submitted_from_the_checkout(tmp_path: Path) -> None:
 def test_a_node_has_cuda_s_devices_alone(tmp_path: Path) -> None:
     """Slurm 22.05 sets all but HIP's for a GPU of gres.conf without Flags=, and verl's worker dies of them."""
     others = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL", "ZE_AFFINITY_MASK")
-    python = tmp_path / "python"  # in the place of the node's own part, what it would have
+    python = tmp_path / "python"  # in place of the node's own part, what it would have
     python.write_text(f'#!/bin/bash\n[[ $* == *pacs.cluster* ]] && exec env\nexec {sys.executable} "$@"\n')
     python.chmod(0o755)
     slurm = {"SLURM_PROCID": "0", "SLURM_NTASKS": "1", "SLURM_JOB_ID": "7", "CUDA_VISIBLE_DEVICES": "0,1"}

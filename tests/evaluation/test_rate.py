@@ -149,7 +149,7 @@ def test_another_model_is_refused_in_a_folder_and_said_where_it_takes_the_place(
     assert (status, "samples of another model" in said, "another --out" in said) == (2, True, True)
     assert read_rates(rates_file(file)) == before
     status, said = rate(*words(file), "--out", tmp_path / "of_other", of=other)
-    assert (status, "train.rates.jsonl: in the place of the rates of " in said) == (0, True)
+    assert (status, "train.rates.jsonl: in place of the rates of " in said) == (0, True)
     assert read_rates(rates_file(file)).model_sha256 == model_sha256(other)
 
 

@@ -190,7 +190,7 @@ def test_the_method_is_the_one_that_was_run(algorithm: str, words: str, run: Pat
 
 
 def test_pass_at_k_of_the_validation(run: Path):
-    """Ours in the place of verl's mean, which is pass@1 under another name."""
+    """Ours in place of verl's mean, which is pass@1 under another name."""
     ours = {"pacs/validation/math500/pass@1": 0.7, "pacs/validation/math500/pass@8": 0.9}
     write_run(run, "Qwen/Qwen3-8B", metrics=[{"step": 5, "val-core/math500/reward/mean@8": 0.7, **ours}])
     card = model_card(find_source(run), "float32")

@@ -114,7 +114,7 @@ def test_a_missing_rank_is_refused(sharded: Sharded, tmp_path: Path, capsys: pyt
 
 
 def test_shards_of_two_checkpoints_are_refused(sharded: Sharded, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
-    """A rank of two in the place of a rank of three."""
+    """A rank of two in place of a rank of three."""
     run = shutil.copytree(sharded(3, "tied"), tmp_path / "run")
     other = checkpoint_of(sharded(2, "tied")) / "actor" / "model_world_size_2_rank_1.pt"
     shutil.copy(other, checkpoint_of(run) / "actor" / "model_world_size_3_rank_1.pt")

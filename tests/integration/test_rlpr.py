@@ -112,7 +112,7 @@ def check_first_step(run: RealRun, start: Path) -> None:
 
 def test_vllm_measures_what_a_plain_forward_pass_does(left_alone: RealRun, start: Path) -> None:
     check_first_step(left_alone, start)
-    # The reference answer stands in the place of the sampled one.
+    # The reference answer stands in place of the sampled one.
     rows = [row for row in left_alone.samples(1) if OPENS in row["output"]]
     assert sum(row["output"].endswith(OPENS + row["gts"]) for row in rows) == len(rows)
 

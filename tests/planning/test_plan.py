@@ -116,7 +116,7 @@ def test_completions_that_value_steps_take_time_and_are_not_trained_on(config: D
 
 
 def test_a_teacher_has_a_pass_by_its_own_size() -> None:
-    """In the place of a reference model."""
+    """In place of a reference model."""
     config = compose_run("distillation", ["recipe=qwen3_8b", "method.teacher=Qwen/Qwen3-8B"])[0]
     larger, smaller = plan(config), plan(config, "method.teacher=Qwen/Qwen3-4B")
     assert larger.work.reference == smaller.work.reference == "model"

@@ -176,7 +176,7 @@ def test_what_a_plan_has_and_the_measured_step_had_not_changes_no_rate() -> None
     for step in MEASURED:
         rates = seconds(beside(near, step))
         assert {name: seconds(beside(other, step)) for name, other in others.items()} == dict.fromkeys(others, rates)
-    # Three passes in the place of four: frozen weights have no gradient.
+    # Three passes in place of four: frozen weights have no gradient.
     assert calibrated(adapters)["update"] == pytest.approx(calibrated(near)["update"] * 3 / 4, rel=0.01)
 
 

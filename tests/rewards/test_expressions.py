@@ -133,7 +133,7 @@ def test_ways_of_writing(text: str, python: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_expression(text: str) -> None:
-    with pytest.raises(ValueError, match=r"no number|in the place of|is missing|too early|after a whole|deeper"):
+    with pytest.raises(ValueError, match=r"no number|in place of|is missing|too early|after a whole|deeper"):
         read(text)
 
 

@@ -1,4 +1,4 @@
-"""A right answer in the place of a sampled one, as tokens: against texts, with tokenizers that merge and do not."""
+"""A right answer in place of a sampled one, as tokens: against texts, with tokenizers that merge and do not."""
 
 import itertools
 import math

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-#: ChatML, with what it puts behind the last message in the place of OPENS.
+#: ChatML, with what it puts behind the last message in place of OPENS.
 TEMPLATE = (
     "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\nOPENS{% endif %}"

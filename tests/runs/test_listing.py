@@ -141,7 +141,7 @@ def test_a_copy_of_a_running_run_is_not_running(make_run, tmp_path):
     assert one(tmp_path / "elsewhere" / "link").state == "running"
     folder.rename(tmp_path / "moved")
     assert {run.name: run.state for run in list_runs([tmp_path])} == {"branch": "copied", "moved": "running"}
-    (tmp_path / "branch").rename(folder)  # a copy in the place of what it was copied from
+    (tmp_path / "branch").rename(folder)  # a copy in place of what it was copied from
     assert {run.name: run.state for run in list_runs([tmp_path])} == {"run": "copied", "moved": "running"}
 
 

@@ -140,7 +140,7 @@ def _quality(errors: Floats, truth: Truth) -> Quality:
 
 
 def _initial_errors(known: Known, truth: Truth) -> Floats:
-    """Of the value of the problem in the place of each state's: its own noise is taken out too."""
+    """Of the value of the problem in place of each state's: its own noise is taken out too."""
     places = {state.problem: place for place, state in enumerate(known.states) if state.segment == 0}
     first = np.array([places[state.problem] for state in known.states])
     errors = squared_errors(truth.values[first], truth, truth.noise[first])

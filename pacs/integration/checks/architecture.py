@@ -86,7 +86,7 @@ def architecture_problems(config: DictConfig) -> Iterator[str]:
 def shared_prefix_problem(found: dict[str, Any], config: DictConfig, longest: int) -> str | None:
     """Why several texts cannot go on from one trunk (`worker/shared_prefix.py`); words that follow the model's name.
 
-    The mask of a shared row says who sees whom, in the place of the model's own, and what is no attention has no mask.
+    The mask of a shared row says who sees whom, in place of the model's own, and what is no attention has no mask.
 
     Args:
         found: the model's config.json.

@@ -130,7 +130,7 @@ FEATURES: Final[Mapping[str, Feature]] = {
                 "a filter leaves)",
             ),
             "run.rlpr.answer_weight": f"{NOT_BUILT} (the critic's segments are of the sampled answer, which the "
-            "reference answer would stand in the place of)",
+            "reference answer would stand in place of)",
         },
         ungraded="would have three engines take turns, which is not tried",
         turns="the critic's template has no place for several turns",

@@ -51,7 +51,7 @@ def rlpr_problems(config: DictConfig) -> Iterator[str]:
         )
     if not rlpr.mask_answer:
         yield (
-            f"{WEIGHT} trains the reference answer in the place of the sampled one, which @run.rlpr.mask_answer= asks "
+            f"{WEIGHT} trains the reference answer in place of the sampled one, which @run.rlpr.mask_answer= asks "
             "to train: set mask_answer=true, or the weight to 0."
         )
     if config.actor_rollout_ref.rollout.get("enable_rollout_routing_replay"):

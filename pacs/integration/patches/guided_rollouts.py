@@ -17,7 +17,7 @@ from pacs.rewards.guidance import guidance_of, guided_messages, share_of
 from pacs.rewards.verdict import verdict_score
 from pacs.verl_keys.config import chat_template_options
 
-#: Takes the output of the agent loop that is run, with the fields of its row, in the place of the queue.
+#: Takes the output of the agent loop that is run, with the fields of its row, in place of the queue.
 _CAUGHT: ContextVar[list[tuple[Any, dict[str, Any]]] | None] = ContextVar("caught", default=None)
 
 
@@ -80,7 +80,7 @@ class GuidedRollouts:
     async def _guided(
         self, first: Any, sampling_params: dict[str, Any], trajectory: dict[str, Any], kwargs: dict[str, Any]
     ) -> Any:
-        """What is trained in the place of a wrong first response: the first right retry, or it itself."""
+        """What is trained in place of a wrong first response: the first right retry, or it itself."""
         settings = self.config.run.rollouts.guided
         before, tokens, retries = first, 0, 0
         while retries < settings.retries and (messages := self._messages(before, kwargs)) is not None:

@@ -66,7 +66,7 @@ class Patch:
 
 
 def wrap(owner: Any, name: str, function: Function) -> None:
-    """Put a function in the place of another, which it gets as its first argument."""
+    """Put a function in place of another, which it gets as its first argument."""
     original = getattr(owner, name)
 
     @wraps(original)

@@ -50,7 +50,7 @@ def a_fused_head_belongs_to_the_root(original: Function, model: Any, layer_class
     "model.__class__.forward = forward_with_torch_backend_function",
 )  # fmt: skip
 def the_forward_pass_before_fusing_is_kept(original: Function, model: Any, *args: Any, **options: Any) -> None:
-    """verl puts the fused head's forward pass in the place of the class's own, which the probe compares it with"""
+    """verl puts the fused head's forward pass in place of the class's own, which the probe compares it with"""
     own_class = type(model)
     before = own_class.forward
     original(model, *args, **options)

@@ -37,17 +37,17 @@ def rank_metrics(trainer: Any, measured: tuple[torch.Tensor, torch.Tensor] | Non
     """
     if measured is None:
         return {}
-    (ranks, mask), taking_part, scores = measured, rows.row_mask, trainer.grades.scores
+    (ranks, mask), row_mask, scores = measured, rows.row_mask, trainer.grades.scores
     right, wrong = scores == 1, scores == 0
-    classes = (("correct", right), ("wrong", wrong)) if (right | wrong)[taking_part].all() else ()
+    classes = (("correct", right), ("wrong", wrong)) if (right | wrong)[row_mask].all() else ()
     padded = ranks.to_padded_tensor(0)
-    mask = (mask.to_padded_tensor(0) != 0) & taking_part[:, None]
+    mask = (mask.to_padded_tensor(0) != 0) & row_mask[:, None]
     metrics = {}
     for name, values in zip(NAMES, growth(padded, mask, rank_stride(trainer.method) or 2), strict=True):
         for word, of_class in classes:
             if (chosen := of_class & mask.any(dim=1)).any():
                 metrics[f"pacs/effective_rank/{name}_{word}_mean"] = float(values[chosen].mean())
-    trainer.memory = remembered(trainer.method, mask, taking_part, {RANKS: padded}, trainer.memory)
+    trainer.memory = remembered(trainer.method, mask, row_mask, {RANKS: padded}, trainer.memory)
     return metrics | {logged_as(name): value for name, value in trainer.memory.items()}
 
 

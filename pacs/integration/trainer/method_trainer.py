@@ -50,7 +50,7 @@ class MethodTrainer(SynchronousTrainer):
         self.critic = GenerativeCritic(self) if has_generative_critic(config) else None
 
     def _step_once(self, metrics: dict[str, Any], timing_raw: dict[str, float], sample_batch_size: int) -> Any:
-        """Ours in the place of verl's."""
+        """Ours in place of verl's."""
         return training_step(self, metrics, timing_raw, sample_batch_size)
 
     def _init_resource_pool_mgr(self) -> None:

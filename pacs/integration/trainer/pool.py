@@ -1,4 +1,4 @@
-"""Training prompts drawn by how often the policy is believed to solve them (`run.rollouts.pool`), in the place of
+"""Training prompts drawn by how often the policy is believed to solve them (`run.rollouts.pool`), in place of
 verl's loader, which reads ahead in processes of its own and so could not draw by what the last step has shown."""
 
 from collections import defaultdict

@@ -1,4 +1,4 @@
-"""Workers with a teacher in the place of a reference model: read once, and never reset."""
+"""Workers with a teacher in place of a reference model: read once, and never reset."""
 
 from dataclasses import replace
 from typing import Any, ClassVar

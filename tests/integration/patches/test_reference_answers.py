@@ -79,7 +79,7 @@ class Loop:
 
 
 class Graders:
-    """In the place of verl's: grades in this process."""
+    """In place of verl's: grades in this process."""
 
     def __init__(self, worker: Any) -> None:
         self.worker, self.given = worker, []

@@ -1,4 +1,4 @@
-"""A reference answer in the place of the sampled one, through verl's real workers on one rank and two.
+"""A reference answer in place of the sampled one, through verl's real workers on one rank and two.
 
 Its tokens carry the gradient of their own mean probability, and of nothing else.
 """

@@ -1,4 +1,4 @@
-"""What is trained on in the place of labels: beside sums and probabilities by hand, where answers are words."""
+"""What is trained on in place of labels: beside sums and probabilities by hand, where answers are words."""
 
 import dataclasses
 import math
