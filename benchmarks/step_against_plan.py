@@ -11,9 +11,11 @@ warm-up, then the timed ones (medians), then one that reads the peak memory of e
 log-ratio of identical weights is from 0 when the same rows are packed in two ways (docs/algorithm.md).
 
 --compare changes one setting after another on one worker (benchmarks/step/variants.py): recomputation, entropy, small
-kernels compiled or liger-kernel's. On a GPU it prints seconds, and kernels from the profiler. On a CPU it counts
-torch's operations instead of kernels, of a decoder layer and of the rest, with models of one and two layers of that
-shape in bf16. A shape that takes longer than --limit is stopped, and keeps what it has written.
+kernels compiled or liger-kernel's (left out where it is not installed: `pip install --no-deps liger-kernel`). On a GPU
+it prints seconds, and kernels from the profiler. On a CPU it counts torch's operations instead of kernels, of a decoder
+layer and of the rest, with models of one and two layers of that shape in bf16. A variant that fails is named in the
+table, and the others are measured; the exit status is then 1. A shape that takes longer than --limit is stopped, and
+keeps what it has written: the variants come in the order of their worth.
 
 Each result is written to OUT at once, with the machine's name, and is not measured again: an interrupted run continues
 where it was. (--compare measures again, and replaces its older file.) Out of memory is a result, too; any other failure
@@ -35,7 +37,9 @@ from benchmarks.step.beside_plan import estimate, noise_table, overrides, table
 from benchmarks.step.child import ON_CPU, ROOT, one_rank, run_child
 from benchmarks.step.model import describe_machine, machine_slug, save_model
 from benchmarks.step.settings import SHAPES
-from benchmarks.step.variants import VARIANTS, counts_table, seconds_table
+from benchmarks.step.variants import VARIANTS, counts_table, failures, run, seconds_table
+from pacs.base.arguments import positive, seconds
+from pacs.planning.architecture import Architecture
 from pacs.planning.devices import GPUS
 
 #: Longest prompt and response; a group of eight fills a micro-batch of 18,432 tokens.
@@ -43,6 +47,9 @@ LENGTHS = {"smoke": (4, 12), "tiny": (16, 112)}
 PUBLISHED_LENGTHS = (256, 2048)
 #: Of --compare on a CPU: layers of the two models, and tokens of a response; a prompt has as many as the shorter one.
 LAYERS_COUNTED, LENGTHS_COUNTED = (1, 2), (16, 32)
+#: Of --compare: by the plan all variants at 0.6B with --prompts 2 take 80 s on an H200; with the imports, the model and
+#: three compilations 200.
+LIMIT = 300
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -50,6 +57,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--shape", choices=[*SHAPES], nargs="+", help="(default: all published ones; on the CPU tiny)")
+    parser.add_argument("--layers", type=positive, help="fewer than the shape has (default: all)")
     parser.add_argument("--attn", choices=[*ATTENTION], help=ATTENTION_HELP)
     parser.add_argument(
         "--head", choices=HEADS, nargs="+", help=f"{HEAD_HELP} (default: torch triton; on the CPU torch)"
@@ -60,7 +68,9 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     parser.add_argument("--gpu", choices=[*GPUS], help="whose data sheet to plan with (default: by the GPU's name)")
     parser.add_argument("--compare", action="store_true", help="measure each setting that may make a step faster")
     parser.add_argument("--variants", nargs="+", choices=[*VARIANTS], default=[*VARIANTS], help="variants of --compare")
-    parser.add_argument("--limit", type=float, default=110, help="seconds a shape of --compare may take (default: 110)")
+    parser.add_argument(
+        "--limit", type=seconds, default=LIMIT, help=f"seconds a model of --compare may take (default: {LIMIT})"
+    )
     parser.add_argument("--out", type=Path, help="(default: benchmarks/results/MACHINE)")
     a = parser.parse_args(arguments)
     cpu = a.device == "cpu"
@@ -78,6 +88,17 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     return a
 
 
+def model_of(shape: str, layers: int | None) -> Architecture:
+    """The shape, with so many layers if they are not its own."""
+    full = SHAPES[shape].model
+    return replace(full, num_hidden_layers=layers) if layers else full
+
+
+def results_name(a: argparse.Namespace, what: str, shape: str, head: str, layers: int | None) -> str:
+    """The name of a file of results. `layers` if they are not the shape's."""
+    return f"{what}_{shape}_{head}_{a.attn}{f'_{layers}_layers' if layers else ''}.json"
+
+
 def setting(a: argparse.Namespace, shape: str, head: str) -> dict[str, Any]:
     """What is measured."""
     prompt_tokens, response_tokens = LENGTHS.get(shape, PUBLISHED_LENGTHS)
@@ -91,6 +112,7 @@ def setting(a: argparse.Namespace, shape: str, head: str) -> dict[str, Any]:
         "prompt_tokens": prompt_tokens,
         "response_tokens": response_tokens,
         "steps": a.steps,
+        **({"layers": a.layers} if a.layers else {}),
     }
 
 
@@ -112,40 +134,34 @@ def measure(a: argparse.Namespace, settings: dict[str, Any], folder: Path) -> di
 
 
 def compare(a: argparse.Namespace) -> int:
-    """Each variant of each shape with one head. 1 if a shape was cut off or failed."""
+    """Each variant of each shape with one head. 1 if a variant failed, or there was no time for it."""
     on_cpu, failed = a.device == "cpu", []
     for shape in a.shape:
         tables: list[dict[str, Any]] = []
-        for layers in LAYERS_COUNTED if on_cpu else [None]:
-            full = SHAPES[shape].model
-            model = replace(full, num_hidden_layers=layers) if layers else full
+        for layers in LAYERS_COUNTED if on_cpu and not a.layers else [a.layers]:
+            model = model_of(shape, layers)
             settings = setting(a, shape, a.head[-1]) | {"layers": model.num_hidden_layers, "as_on_a_gpu": True}
             if on_cpu:
                 settings |= {"prompt_tokens": LENGTHS_COUNTED[0], "response_tokens": LENGTHS_COUNTED[-1]}
             lengths = LENGTHS_COUNTED if on_cpu else [settings["response_tokens"]]
-            name = f"compare_{shape}_{a.head[-1]}_{a.attn}{f'_{layers}_layers' if layers else ''}.json"
-            out = (a.out / name).resolve()
-            before = out.read_bytes() if out.is_file() else None
+            name = results_name(a, "compare", shape, a.head[-1], layers)
             print(f"{shape}, {model.num_hidden_layers} layers", flush=True)
-            with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:
-                save_model(model, Path(folder) / "model", a.device, seed=0)
-                child = {key: settings[key] for key in ("device", "steps")} | {"variants": a.variants, "out": str(out)}
-                child |= {"overrides": overrides(settings, Path(folder) / "model"), "lengths": lengths}
+            with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as work:
+                folder = Path(work)
+                save_model(model, folder / "model", a.device, seed=0)
+                child = {key: settings[key] for key in ("device", "steps")} | {"out": str((a.out / name).resolve())}
+                child |= {"overrides": overrides(settings, folder / "model"), "lengths": lengths}
                 child["about"] = {"machine": a.machine, "settings": settings}
-                (Path(folder) / "compare_settings.json").write_text(json.dumps(child))
-                try:
-                    env = one_rank() | (ON_CPU if on_cpu else {})
-                    run_child("compare", [folder], env, Path(folder) / "compare.log", limit=a.limit)
-                except SystemExit as error:
-                    print(str(error)[-2000:], flush=True)
-                    failed.append(name)
-            if out.is_file() and out.read_bytes() != before:
-                found = json.loads(out.read_text())["variants"]
+                found = run(a.variants, child, folder, one_rank() | (ON_CPU if on_cpu else {}), a.limit)
+            failed += [f"{name}: {variant}" for variant in failures(a.variants, found)]
+            if found:
                 rows = settings["prompts"] * settings["responses"]
                 tables.append({variant: each | {"rows": rows} for variant, each in found.items()})
                 print(f"\n{name}\n{seconds_table(tables[-1])}\n", flush=True)
         if len(tables) == len(LAYERS_COUNTED):
             print(counts_table(tables[0], tables[1], LAYERS_COUNTED[1] - LAYERS_COUNTED[0]))
+    if failed:
+        print("without a result:", *failed, sep="\n  ")
     return int(bool(failed))
 
 
@@ -168,14 +184,14 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="pacs-benchmark-") as folder:
             for head in a.head:
                 settings = setting(a, shape, head)
-                file = a.out / f"step_{shape}_{head}_{a.attn}.json"
+                file = a.out / results_name(a, "step", shape, head, a.layers)
                 if there(file, a, settings):
                     print(f"{file.name}: there already", flush=True)
                     results.append(json.loads(file.read_text()))
                     continue
                 print(f"{shape}, {head}", flush=True)
                 if not (Path(folder) / "model").is_dir():
-                    save_model(SHAPES[shape].model, Path(folder) / "model", a.device, seed=0)
+                    save_model(model_of(shape, a.layers), Path(folder) / "model", a.device, seed=0)
                 result = measure(a, settings, Path(folder))
                 if result.get("error", "out of memory") == "out of memory":
                     file.write_text(json.dumps(result, indent=1) + "\n")

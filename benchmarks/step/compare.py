@@ -1,10 +1,12 @@
 """Child: the same step with one setting changed after another: seconds, and kernels (without a GPU torch's operations).
 
 All variants share one worker of one model, on which each is switched on, measured and switched off again, so that one
-process is enough. Results are written after each of them.
+process is enough. Results are written after each of them. An error ends the process, since the worker may be left in
+the middle of a pass; `variants.run` goes on with the other variants in another one.
 """
 
 import json
+import statistics
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -15,8 +17,6 @@ from time import perf_counter
 from typing import Any
 
 import torch
-from torch._C._autograd import DeviceType
-from torch.profiler import ProfilerActivity, profile
 from transformers import modeling_flash_attention_utils
 
 from benchmarks.step.algorithms import pacs
@@ -24,7 +24,8 @@ from benchmarks.step.allocated import full_rows
 from benchmarks.step.child import say
 from benchmarks.step.counter import KernelCounter, count_compiled_kernels, stand_in_for_flash_attention
 from benchmarks.step.phases import TIMED
-from benchmarks.step.variants import VARIANTS, Variant
+from benchmarks.step.profiled import kernels
+from benchmarks.step.variants import OUT_OF_MEMORY, UNFINISHED, VARIANTS, Variant
 from benchmarks.step.workers import pacs_worker
 from pacs.composing import compose_run
 
@@ -85,18 +86,8 @@ def by_phase(worker: Any, step: Callable[[], object], counter: KernelCounter) ->
     return found
 
 
-def kernels(step: Callable[[], object]) -> dict[str, float]:
-    """On a GPU: launches, and seconds in which it was busy."""
-    with profile(activities=[ProfilerActivity.CUDA]) as profiler:
-        step()
-        torch.cuda.synchronize()
-    events = [event for event in profiler.events() if event.device_type == DeviceType.CUDA]
-    busy = sum(event.time_range.elapsed_us() for event in events) / 1e6
-    return {"launches": len(events), "busy_seconds": busy}
-
-
 def main(folder: Path) -> None:
-    """Write compare.json to the work folder, which has compare_settings.json and the model."""
+    """Write the results to the settings' `out`; the work folder has compare_settings.json and the model."""
     settings = json.loads((folder / "compare_settings.json").read_text())
     config, _ = compose_run("pacs_paper", settings["overrides"])
     config.actor_rollout_ref.actor.optim.total_training_steps = 1_000_000  # as phases.py
@@ -113,18 +104,29 @@ def main(folder: Path) -> None:
         config.data.max_response_length = length
         batches[length] = full_rows(config, vocabulary)
     say("the worker is ready")
-    found: dict[str, Any] = {}
+    found: dict[str, Any] = settings["found"]
+
+    def note(name: str, result: dict[str, Any]) -> None:
+        found[name] = result
+        Path(settings["out"]).write_text(json.dumps(settings["about"] | {"variants": found}, indent=1) + "\n")
+
     for name in settings["variants"]:
         variant = VARIANTS[name]
         if variant.liger and (on_cpu or find_spec("liger_kernel") is None):
-            say(f"{name}: left out, for want of a GPU or of liger-kernel")
+            note(name, {"left_out": "needs a GPU" if on_cpu else "liger-kernel is not installed"})
             continue
+        note(name, {"error": UNFINISHED})
         try:
-            found[name] = measure(worker, variant, batches, settings["steps"], on_cpu=on_cpu)
+            note(name, measure(worker, variant, batches, settings["steps"], on_cpu=on_cpu))
         except torch.OutOfMemoryError:
-            found[name] = {"error": "out of memory"}
-        Path(settings["out"]).write_text(json.dumps(settings["about"] | {"variants": found}, indent=1) + "\n")
-        say(f"{name}: {found[name].get('warm_up_seconds', 0):.1f} s for the first step")
+            note(name, {"error": OUT_OF_MEMORY})
+            return
+        except Exception as error:
+            note(name, {"error": f"{type(error).__name__}: {str(error).strip().partition(chr(10))[0][:100]}"})
+            raise
+        medians = {phase: statistics.median(seconds) for phase, seconds in found[name]["seconds"].items()}
+        said = ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in medians.items())
+        say(f"{name}: {said}; the first step {found[name]['warm_up_seconds']:.1f} s")
 
 
 def measure(worker: Any, variant: Variant, batches: dict[int, Any], steps: int, *, on_cpu: bool) -> dict[str, Any]:
@@ -139,15 +141,13 @@ def measure(worker: Any, variant: Variant, batches: dict[int, Any], steps: int, 
             start = perf_counter()
             step()
             warm_up = perf_counter() - start
+            if not on_cpu:
+                torch.cuda.reset_peak_memory_stats()
             timed = [step() for _ in range(steps)]
+            peak = {} if on_cpu else {"peak_bytes": torch.cuda.max_memory_allocated()}
             by_length[length] = by_phase(worker, step, counter) if on_cpu else {"step": kernels(step)}
-        found = {"warm_up_seconds": warm_up, "counted": by_length}
-        found["seconds"] = {phase: [each[name] for each in timed] for phase, name in TIMED.items()}
-        if not on_cpu:
-            torch.cuda.reset_peak_memory_stats()
-            step()
-            found["peak_bytes"] = torch.cuda.max_memory_allocated()
-    return found
+    seconds = {phase: [each[name] for each in timed] for phase, name in TIMED.items()}
+    return {"warm_up_seconds": warm_up, "counted": by_length, "seconds": seconds, **peak}
 
 
 if __name__ == "__main__":

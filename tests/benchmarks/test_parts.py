@@ -5,21 +5,25 @@ import subprocess
 import sys
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
+from typing import Any
 
 import pytest
+from torch._C._autograd import DeviceType
+from torch.autograd.profiler_util import FunctionEvent
 
 from benchmarks import rewards, start
-from benchmarks.step import beside_plan
+from benchmarks.step import beside_plan, profiled
 from benchmarks.step.report import Bar, memory_bars, seconds, step_ratios, timing_table
 from benchmarks.step.rollouts import Rollouts, pad_responses, random_prompts, random_rollouts, response_lengths
 from benchmarks.step.settings import LONGEST, SHAPES, Settings
-from benchmarks.step.variants import counts_table, seconds_table
+from benchmarks.step.variants import VARIANTS, counts_table, failures, seconds_table
 from benchmarks.table import format_table
 from pacs.composing import compose_run
 
 ROOT = Path(__file__).parents[2]
 # benchmarks.step is the folder beside it.
 step = SourceFileLoader("step_script", str(ROOT / "benchmarks" / "step.py")).load_module()
+beside = SourceFileLoader("beside_script", str(ROOT / "benchmarks" / "step_against_plan.py")).load_module()
 SETTINGS = Settings(
     shape="smoke",
     device="cpu",
@@ -198,11 +202,58 @@ def test_out_of_memory_is_a_result_beside_the_plan() -> None:
 def test_a_variant_without_memory_or_time_leaves_the_others_their_lines() -> None:
     timed = {"seconds": {"update": [1.0, 3.0, 2.0]}, "counted": {"16": {"update": {"launches": 5, "bytes": 0}}}}
     timed["counted"]["32"] = {"update": {"launches": 8, "bytes": 16 * 1024}}
-    lines = seconds_table({"before": {"error": "out of memory"}, "default": timed}).splitlines()
-    assert [line.split() for line in lines[2:]] == [["before", "out", "of", "memory"], ["default", "2.000"]]
+    broken = {"error": "ValueError: no such kernel"}
+    found = {
+        "before": {"error": "out of memory"},
+        "default": timed,
+        "compiled": broken,
+        "liger": {"left_out": "no GPU"},
+    }
+    lines = seconds_table(found).splitlines()
+    assert [line.split() for line in lines[2:]] == [
+        ["before", "out", "of", "memory"],
+        ["default", "2.000"],
+        ["compiled", "ValueError:", "no", "such", "kernel"],
+        ["liger", "left", "out:", "no", "GPU"],
+    ]
+    assert failures([*found, "no entropy"], found) == ["compiled", "no entropy"]
     of_rows = timed | {"rows": 1}
-    [line] = counts_table({"before": of_rows, "cut off": of_rows}, {"before": of_rows}, layers=1).splitlines()[2:]
+    few = {"broken": broken, "before": of_rows, "cut off": of_rows, "compiled": of_rows}
+    [line] = counts_table(few, {"broken": of_rows, "before": of_rows, "compiled": broken}, layers=1).splitlines()[2:]
     assert line.startswith("before, update ")
+
+
+def test_the_table_has_the_memory_of_a_variant() -> None:
+    step = {"launches": 30_445.0, "busy_seconds": 1.5}
+    timed = {"seconds": {"update": [1.0]}, "counted": {"2048": {"step": step}}, "peak_bytes": 3 * 2**29}
+    header, _, line = seconds_table({"before": timed}).splitlines()
+    assert header.endswith("peak, GiB")
+    assert line.split() == ["before", "1.000", "1.00", "30,445,", "1.500", "s", "busy", "1.50"]
+
+
+def test_the_variant_of_the_targets_comes_right_after_those_it_is_compared_with() -> None:
+    assert [*VARIANTS][:3] == ["before", "default", "compiled, not checkpointed"]
+    assert all(VARIANTS[name].liger for name in [*VARIANTS][-2:])  # which is never switched off again
+
+
+def test_spans_over_kernels_are_no_kernels() -> None:
+    def event(start: float, end: float, **more: Any) -> FunctionEvent:
+        return FunctionEvent(0, "", 0, start, end, **more)
+
+    gpu = DeviceType.CUDA
+    kernels = [event(0, 30, device_type=gpu), event(40, 60, device_type=gpu)]
+    others = [event(0, 60, device_type=gpu, is_user_annotation=True), event(0, 90, device_type=DeviceType.CPU)]
+    assert profiled.count([*kernels, *others]) == {"launches": 2, "busy_seconds": pytest.approx(50e-6)}
+
+
+def test_a_shape_can_have_fewer_layers() -> None:
+    arguments = beside.parse(["--shape", "8b", "--layers", "24"])
+    assert beside.model_of("8b", arguments.layers).num_hidden_layers == 24
+    assert beside.setting(arguments, "8b", "torch")["layers"] == 24
+    assert (
+        beside.results_name(arguments, "step", "8b", "torch", arguments.layers) == "step_8b_torch_sdpa_24_layers.json"
+    )
+    assert "layers" not in beside.setting(beside.parse([]), "tiny", "torch")  # results that are there stay valid
 
 
 def test_a_start_of_another_model_is_one_of_that_model() -> None:

@@ -1,6 +1,7 @@
 """The step benchmark end to end: every algorithm through verl's real workers."""
 
 import json
+import os
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -89,6 +90,32 @@ def test_a_comparison_that_is_cut_off_at_once_shows_nothing_of_an_older_one(tmp_
     assert finished.returncode == 1, finished.stderr
     assert "older" not in finished.stdout
     assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.timeout(900)
+def test_a_variant_that_fails_leaves_the_others_their_turn(tmp_path: Path) -> None:
+    """torch.compile has no compiler here, and nothing that it has compiled before."""
+    arguments = ("--compare", "--shape", "smoke", "--layers", "1", "--steps", "1", "--prompts", "2")
+    variants = ("default", "compiled", "not checkpointed")
+    broken = {"CXX": "no-such-compiler", "TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "inductor")}
+    command = [sys.executable, "benchmarks/step_against_plan.py", *arguments, "--out", str(tmp_path)]
+    finished = subprocess.run(
+        [*command, "--variants", *variants],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | broken,
+        check=False,
+    )
+    assert finished.returncode == 1, finished.stdout[-4000:] + finished.stderr[-2000:]
+    results = json.loads((tmp_path / "compare_smoke_torch_sdpa_1_layers.json").read_text())["variants"]
+    assert [*results] == [*variants]
+    assert ["seconds" in results[name] for name in variants] == [True, False, True]
+    assert "no-such-compiler" in results["compiled"]["error"] or "InvalidCxxCompiler" in results["compiled"]["error"]
+    assert results["compiled"]["error"] in finished.stdout
+    assert finished.stdout.endswith("without a result:\n  compare_smoke_torch_sdpa_1_layers.json: compiled\n")
 
 
 @pytest.mark.gpu
