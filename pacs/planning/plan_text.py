@@ -11,11 +11,12 @@ from pacs.base.terminal import columns
 from pacs.planning.devices import GIB
 from pacs.planning.generation import generation
 from pacs.planning.measured import basis
-from pacs.planning.memory import Phase, cache_tokens, full_sequences, phases
+from pacs.planning.memory import Phase, cache_tokens, full_sequences, phases, shard_bytes, trained_bytes
 from pacs.planning.plan import Plan, make_plan
 from pacs.planning.timing import saved_bytes
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
+from pacs.verl_keys import names
 
 
 def outline(config: DictConfig) -> str:
@@ -35,6 +36,7 @@ def full(plan: Plan) -> str:
         heading(plan.work),
         format_table(memory_table(plan), corner="GiB a GPU" if not plan.work.on_cpu else "GiB a rank", width=columns()),
         *([saved_line(plan)] if plan.work.policy.adapters else []),
+        training_line(plan),
         engine_line(plan.work),
         format_table(time_table(plan), corner="time", width=columns())
         if plan.seconds
@@ -84,10 +86,10 @@ def heading(work: Workload) -> str:
 
 def memory_table(plan: Plan) -> Table:
     """A row a part, a column a phase; the last rows have the sum, the limit and what is left."""
-    names = dict.fromkeys(part for phase in plan.phases for part in phase.parts)
+    parts = dict.fromkeys(part for phase in plan.phases for part in phase.parts)
     table: dict[str, dict[str, str]] = {
         part: {phase.name: f"{phase.parts[part] / GIB:.2f}" for phase in plan.phases if part in phase.parts}
-        for part in names
+        for part in parts
     }
     table["all"] = {phase.name: f"{phase.total / GIB:.2f}" for phase in plan.phases}
     table["left"] = {phase.name: f"{(phase.limit - phase.total) / GIB:.2f}" for phase in plan.phases}
@@ -99,11 +101,33 @@ def saved_line(plan: Plan) -> str:
     work = plan.work
     reference = "model" if work.reference == "adapters" else work.reference
     others = phases(replace(work, policy=replace(work.policy, adapters=0), reference=reference))
-    ours, theirs = (next(phase.total for phase in each if phase.name == "update") for each in (plan.phases, others))
+    ours, theirs = _update(plan.phases), _update(others)
     return (
         f"Adapters: the update has {_gib(ours)}; with all weights trained it would have {_gib(theirs)}. Gradient, "
         "Adam's moments and a kept reference are of the adapters alone."
     )
+
+
+def training_line(plan: Plan) -> str:
+    """Whether activations are calculated again, state leaves the GPU, and small kernels are compiled; and why."""
+    work, policy = plan.work, plan.work.policy
+    other = _update(phases(replace(work, policy=replace(policy, checkpointed=not policy.checkpointed))))
+    on, off = ("on", "off") if policy.checkpointed else ("off", "on")
+    said = [f"gradient checkpointing {on} (the update takes {_gib(_update(plan.phases))}; {off}, {_gib(other)})"]
+    state = {
+        f"weights ({_gib(shard_bytes(policy))})": policy.weights_offloaded,
+        f"Adam ({_gib(2 * trained_bytes(policy))})": policy.optimizer_offloaded,
+    }
+    for offloaded, why in (
+        () if work.on_cpu else ((True, "on: {} leave the GPU to vLLM"), (False, "off: {} stay there"))
+    ):
+        if parts := [part for part, away in state.items() if away is offloaded]:
+            said.append(f"offload {why.format(' and '.join(parts))}")
+    setting = f"{names.EXTERNAL_LIBRARY}={names.COMPILED_KERNELS}"
+    compiled = "small kernels compiled: in bf16 they round less often (what it saves was not measured, and not counted)"
+    left = f"small kernels not compiled: in bf16 it would change rounding ({setting} compiles them)"
+    said.append(compiled if policy.compiled else left)
+    return f"Training: {'; '.join(said)}."
 
 
 def time_table(plan: Plan) -> Table:
@@ -171,6 +195,10 @@ def _problem(phase: Phase, mends: list[str]) -> str:
     what = phase.obstacle or f"{_gib(phase.total)} > {_gib(phase.limit)}"
     mend = ", or ".join(mends) or "no single setting is enough: take a smaller model or more GPUs"
     return f"{phase.name} does not fit: {what}: {mend}"
+
+
+def _update(planned: list[Phase]) -> float:
+    return next(phase.total for phase in planned if phase.name == "update")
 
 
 def _gib(count: float) -> str:

@@ -87,6 +87,12 @@ def attention(config: DictConfig, model: str = "actor_rollout_ref.model") -> str
     return str(OmegaConf.select(config, f"{model}.override_config.attn_implementation", default="flash_attention_2"))
 
 
+def external_libraries(config: DictConfig) -> list[str]:
+    """Modules that verl imports before it builds a model."""
+    libraries = OmegaConf.select(config, names.EXTERNAL_LIBRARY) or []
+    return [libraries] if isinstance(libraries, str) else [str(each) for each in libraries]
+
+
 def has_critic(config: DictConfig) -> bool:
     """As verl's need_critic."""
     enabled = config.critic.enable

@@ -7,7 +7,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.verl_keys import config as keys
-from pacs.verl_keys.names import CPU_CACHE
+from pacs.verl_keys.names import COMPILED_KERNELS, CPU_CACHE
 
 NUMBER_BYTES = {"fp32": 4, "float32": 4, "bf16": 2, "bfloat16": 2, "fp16": 2, "float16": 2}
 
@@ -29,6 +29,7 @@ class Trained:
         micro_batch_tokens: of a rank, in a micro-batch of an update, at most.
         forward_tokens: the same in a pass without gradient.
         adapters: parameters of LoRA adapters, which alone are trained; 0: all parameters are.
+        compiled: norms, rotary embeddings and activations are (`pacs.integration.patches.compiled_kernels`).
         merged: vLLM is sent the whole weights with adapters merged into them, and not the adapters alone.
     """
 
@@ -47,6 +48,7 @@ class Trained:
     forward_tokens: int
     adapters: int = 0
     merged: bool = False
+    compiled: bool = False
 
     @property
     def stored(self) -> int:
@@ -111,7 +113,8 @@ def read_policy(config: DictConfig, parameters: int, vocabulary: int, adapters: 
     forward = _tokens(config, roles.rollout, "log_prob", _update_rows(config) * 10**6)
     parts = roles.actor, roles.actor.fsdp_config
     policy = _trained(config, "actor_rollout_ref.model", *parts, parameters, vocabulary, update, forward)
-    return replace(policy, adapters=adapters, merged=bool(roles.model.lora.merge))
+    compiled = COMPILED_KERNELS in keys.external_libraries(config)
+    return replace(policy, adapters=adapters, merged=bool(roles.model.lora.merge), compiled=compiled)
 
 
 def read_critic(config: DictConfig, parameters: int) -> Trained | None:

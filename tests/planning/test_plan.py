@@ -1,6 +1,7 @@
 """`pacs plan`: sound composition, sums, mends that mend, wrong input."""
 
 import dataclasses
+import importlib.util
 import json
 import sys
 from pathlib import Path
@@ -18,9 +19,10 @@ from pacs.planning.devices import GPUS
 from pacs.planning.generation import generation
 from pacs.planning.memory import Phase, cache_bytes, cache_tokens
 from pacs.planning.plan import Plan, make_plan
-from pacs.planning.plan_text import heading, outline
+from pacs.planning.plan_text import full, heading, outline, training_line
 from pacs.planning.timing import pass_flops, seconds, step_seconds
 from pacs.planning.weight_sync import sync_bytes
+from pacs.verl_keys import names
 from pacs.verl_keys.names import CPU_CACHE
 from tests.planning.test_architecture import SMALL, qwen3
 
@@ -258,6 +260,31 @@ def test_what_is_faster_and_fits_is_named(config: DictConfig) -> None:
     assert again == pytest.approx(made.seconds["update"] / 4, rel=0.25)
     # At the recipe's own budget there is no room.
     assert not any("checkpointing" in setting for setting in plan(config).gains)
+
+
+def test_the_plan_says_what_of_training_is_on_and_why(config: DictConfig) -> None:
+    made = plan(config)
+    line = training_line(made)
+    update = phase(made, "update").total / 2**30
+    without = phase(plan(config, f"{names.GRADIENT_CHECKPOINTING}=false"), "update").total / 2**30
+    assert f"gradient checkpointing on (the update takes {update:.1f} GiB; off, {without:.1f} GiB)" in line
+    assert "offload off: weights (3.8 GiB) and Adam (7.6 GiB) stay there" in line
+    assert f"small kernels not compiled: in bf16 it would change rounding ({names.EXTERNAL_LIBRARY}=" in line
+    assert line in full(made)
+    turned = training_line(plan(config, f"{names.GRADIENT_CHECKPOINTING}=false", f"{names.OPTIMIZER_OFFLOAD}=true"))
+    assert f"gradient checkpointing off (the update takes {without:.1f} GiB; on, {update:.1f} GiB)" in turned
+    assert "offload on: Adam (7.6 GiB) leave the GPU to vLLM; offload off: weights (3.8 GiB) stay there" in turned
+
+
+@pytest.mark.parametrize("value", ["{0}", "[a.module,{0}]"])
+def test_the_plan_says_that_small_kernels_are_compiled(config: DictConfig, value: str) -> None:
+    """By the module that verl imports, which is there."""
+    assert importlib.util.find_spec(names.COMPILED_KERNELS)
+    made = plan(config, f"{names.EXTERNAL_LIBRARY}={value.format(names.COMPILED_KERNELS)}")
+    assert made.work.policy.compiled
+    assert "small kernels compiled: " in training_line(made)
+    assert made.seconds == plan(config).seconds
+    assert not plan(config, f"{names.EXTERNAL_LIBRARY}=a.module").work.policy.compiled
 
 
 def test_the_critics_budget_is_the_one_that_verl_reads() -> None:

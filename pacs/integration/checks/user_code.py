@@ -25,9 +25,10 @@ from pacs.integration.schema import method_in
 from pacs.integration.trainer.step_rows import check_labels
 from pacs.rewards.registry import PATH as VERIFIERS
 from pacs.verl_keys.algorithm_changes import plain
+from pacs.verl_keys.config import external_libraries
+from pacs.verl_keys.names import EXTERNAL_LIBRARY
 
 FUNCTION = "reward.custom_reward_function"
-LIBRARY = "actor_rollout_ref.model.external_lib"
 #: Seconds that an import may take, and as many for a call; and those in which verl is imported before.
 LIMIT_SECONDS, START_SECONDS = 60.0, 120.0
 #: Seconds of a step's grading from which it is worth a word.
@@ -40,12 +41,11 @@ def own_objects(config: DictConfig) -> list[tuple[str, str, str | None]]:
     """What a run imports that is not ours or verl's: the setting, the path as verl takes it, the name within it."""
     function, manager = config.reward.custom_reward_function, config.reward.reward_manager
     dataset, ours = config.data.custom_cls, (function.path, function.name) == (VERIFIERS, "compute_score")
-    libraries = config.actor_rollout_ref.model.get("external_lib") or []
     found: list[tuple[str, Any, Any]] = [
         (f"{FUNCTION}.path", None if ours else function.path, function.name),
         ("reward.reward_manager.module.path", manager.source == "importlib" and manager.module.path, manager.name),
         ("data.custom_cls.path", dataset.path, dataset.name),
-        *((LIBRARY, f"pkg://{each}", None) for each in ([libraries] if isinstance(libraries, str) else libraries)),
+        *((EXTERNAL_LIBRARY, f"pkg://{each}", None) for each in external_libraries(config)),
     ]
     named = [(key, str(path), None if name is None else str(name)) for key, path, name in found if path]
     return [*tool_files(config), *named]
