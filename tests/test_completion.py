@@ -34,6 +34,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (here / "outputs/pacs/not yet a run").mkdir()
     (here / "outputs/pacs/notes.txt").write_text("")
     (here / "outputs/results.json").write_text("{}")
+    (here / "cut").mkdir()
+    (here / "cut/budgets.json").write_text("{}")
     write_evaluation(here / "outputs/evaluated")
     for name in ("data/mine/test.parquet", "data/mine/notes.txt", "model/config.json"):
         (here / name).parent.mkdir(parents=True, exist_ok=True)
@@ -105,6 +107,7 @@ FOLLOWS = [
     ("pacs evaluate compare --reported PACS", {"PACS-4B", "PACS-8B"}),
     ("pacs report outputs/", {"outputs/evaluated/", "outputs/pacs/", "outputs/results.json"}),
     ("pacs report outputs/pacs/", {"outputs/pacs/one", "outputs/pacs/two", "outputs/pacs/not\\ yet\\ a\\ run/"}),
+    ("pacs report outputs/pacs/one --budgets cu", {"cut"}),
     ("pacs export outputs/pacs/one/checkpoints/", {"outputs/pacs/one/checkpoints/global_step_4"}),
     ("pacs export outputs/pacs/two/checkpoints/", {"outputs/pacs/two/checkpoints/global_step_4/"}),
     ("pacs export nowhere/", set()),

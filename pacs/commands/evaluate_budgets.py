@@ -3,7 +3,8 @@ several budgets and graded again. This tells a gain in ability from shorter resp
 sample once, with the largest budget as --max-tokens. With several evaluations, differences to the first one are by the
 paired bootstrap over problems.
 
-The command writes DIR/budgets.md, DIR/budgets.json and DIR/budgets.png, and prints the first.
+The command writes DIR/budgets.md, DIR/budgets.json and DIR/budgets.png, and prints the first. `pacs report RUN
+--budgets DIR` shows them in the report of a run.
 
 examples:
   pacs evaluate budgets eval/pacs --out budgets
@@ -14,10 +15,10 @@ import argparse
 from pathlib import Path
 
 from pacs.base.arguments import add_out, positive
-from pacs.base.files import check_folder, told_apart, write_atomically, write_json
+from pacs.base.files import check_folder, told_apart, write_atomically
 from pacs.base.terminal import print
 
-JSON, PAGE, PICTURE = "budgets.json", "budgets.md", "budgets.png"
+PAGE, PICTURE = "budgets.md", "budgets.png"
 #: Of the largest `--max-tokens` that all evaluations have, the defaults are this and its halves.
 HALVES = 5
 
@@ -35,9 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     """Cut, grade, write and print."""
-    from pacs.evaluation.budgets import budget_curves, to_json
+    from pacs.evaluation.budgets import JSON, budget_curves, write
     from pacs.evaluation.budgets_page import draw, page
-    from pacs.evaluation.compare import folder_notes
     from pacs.evaluation.process import nothing_left
     from pacs.evaluation.settings import read_settings
     from pacs.report.figures import render_png
@@ -49,12 +49,11 @@ def main(args: argparse.Namespace) -> int:
     budgets = sorted(set(args.budgets or (max(1, most >> i) for i in range(HALVES))))
     with nothing_left():
         found = budget_curves(folders, budgets, args.tokenizer)
-    problems = {task: settings[0].tasks[task].problems for task in found}
-    png, text = render_png(draw(found)), page(found, problems, folder_notes(folders) if len(folders) > 1 else [])
+    png, text = render_png(draw(found)), page(found)
     args.out.mkdir(parents=True, exist_ok=True)
     write_atomically(args.out / PICTURE, png)
     write_atomically(args.out / PAGE, text)
-    write_json(args.out / JSON, to_json(found))
+    write(args.out / JSON, found)
     print(text, end="")
     print(f"in {args.out}")
     return 0

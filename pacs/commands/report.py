@@ -18,6 +18,7 @@ examples:
   pacs report outputs/pacs/qwen3_8b-pacs outputs/pacs/qwen3_8b-grpo --out comparison
   pacs report outputs/sweeps/baselines-qwen3_8b/*-seed_* --out comparison
   pacs report outputs/sweeps/baselines-qwen3_8b/*-seed_* --over tokens --out equal_tokens
+  pacs report outputs/pacs/qwen3_8b-pacs --budgets outputs/evaluation/budgets --out report
   pacs report outputs/sweeps/ablation_beta-qwen3_4b/results.json --out report
 """
 
@@ -27,8 +28,10 @@ from pathlib import Path
 from pacs.base.arguments import add_out
 from pacs.base.errors import UserError
 from pacs.base.files import check_folder
+from pacs.base.tables import Table
 from pacs.base.terminal import print
 from pacs.report import write_report
+from pacs.report.page import Picture
 from pacs.report.run_groups import AXES
 
 
@@ -39,6 +42,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_out(parser.add_argument)
     about = "horizontal axis: steps (default), generated tokens so far, or seconds of training so far"
     parser.add_argument("--over", choices=AXES, default="steps", help=about)
+    about = "folder of `pacs evaluate budgets`, whose curves and tables are shown, too"
+    parser.add_argument("--budgets", type=Path, metavar="DIR", help=about)
     parser.add_argument("--each", action="store_true", help="draw every run by itself, without means and bands")
 
 
@@ -46,14 +51,23 @@ def main(args: argparse.Namespace) -> int:
     """Write the report and say where it is."""
     check_folder(args.out)
     if len(args.runs) == 1 and args.runs[0].is_file():
-        if args.each or args.over != "steps":
+        if args.each or args.over != "steps" or args.budgets:
             raise UserError(
-                f"--over and --each are for runs, and {args.runs[0]} is a sweep's table: give its runs' folders"
+                f"--over, --each and --budgets are for runs, and {args.runs[0]} is a sweep's table: give its runs' "
+                "folders"
             )
         from pacs.sweeps.render import write_rendered  # matplotlib is slow to import
 
         files = write_rendered(args.runs[0], args.out)
     else:
-        files = write_report(args.runs, args.out, each=args.each, over=args.over)
+        budgets, tables = _budgets(args.budgets) if args.budgets else (None, {})
+        files = write_report(args.runs, args.out, tables=tables, budgets=budgets, each=args.each, over=args.over)
     print(*files, sep="\n")
     return 0
+
+
+def _budgets(folder: Path) -> tuple[Picture, dict[str, Table]]:
+    from pacs.evaluation.budgets import read
+    from pacs.evaluation.budgets_page import of_report  # matplotlib is slow to import
+
+    return of_report(read(folder))

@@ -230,7 +230,10 @@ OFFERED: dict[str, dict[str, Offer]] = {
         "template": offered_templates,
         "tokenizer": _MODEL,
     },
-    "report": {"runs": _folders(is_run, files=".json")},
+    "report": {
+        "runs": _folders(is_run, files=".json"),
+        "budgets": _folders(lambda folder: (folder / "budgets.json").is_file()),
+    },
     "export": {"checkpoint": _folders(is_trained), "evaluation": _EVALUATION},
     "inspect": {"file": _folders(is_run, files=".pt")},
 }

@@ -5,16 +5,18 @@ off. Where the budget ends within the reasoning there is no answer, as in a run 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter
 
-from pacs.base.errors import UserError, first_line
+from pacs.base.errors import UserError, first_line, one_line
+from pacs.base.files import write_json
 from pacs.base.statistics import Estimate, estimate
-from pacs.evaluation.compare import check_same_problems, common_tasks
+from pacs.evaluation.compare import check_same_problems, common_tasks, folder_notes
 from pacs.evaluation.folder import read_task
 from pacs.evaluation.grade import grade_all
 from pacs.evaluation.sample import GradedTask, Sample
@@ -22,6 +24,7 @@ from pacs.evaluation.settings import read_settings
 from pacs.evaluation.summary import summarize
 from pacs.rewards.reasoning import UNENDED
 
+JSON = "budgets.json"
 #: Of a text and so many of its sample's tokens: the text of these.
 Cut = Callable[[Sample, int], str]
 
@@ -43,8 +46,45 @@ class AtBudget:
     difference: Estimate | None = None
 
 
-#: Task -> label of an evaluation -> budget -> what it comes to.
-Budgets = dict[str, dict[str, dict[int, AtBudget]]]
+@dataclass(frozen=True)
+class Budgets:
+    """Evaluations within budgets.
+
+    Attributes:
+        curves: task -> label of an evaluation -> budget -> what it comes to.
+        problems: of each task.
+        notes: what makes a comparison of the evaluations doubtful.
+    """
+
+    curves: dict[str, dict[str, dict[int, AtBudget]]]
+    problems: dict[str, int]
+    notes: list[str]
+
+
+_JSON = TypeAdapter(Budgets)
+
+
+def write(file: Path, budgets: Budgets) -> None:
+    """As JSON; shares from 0 to 1."""
+    write_json(file, _JSON.dump_python(budgets, mode="json"))
+
+
+def read(folder: Path) -> Budgets:
+    """What `pacs evaluate budgets` wrote to a folder.
+
+    Raises:
+        UserError: that folder has none.
+    """
+    file, mend = folder / JSON, "give the --out folder of `pacs evaluate budgets`"
+    try:
+        budgets = _JSON.validate_json(file.read_bytes())
+        if not budgets.curves or not all(budgets.curves.values()) or budgets.curves.keys() != budgets.problems.keys():
+            raise ValueError("it has no curves")
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise UserError(f"{folder} has no {JSON}: {mend}") from error
+    except (OSError, ValueError) as error:
+        raise UserError(f"{file} cannot be read ({one_line(error)}): {mend}") from error
+    return budgets
 
 
 def budget_curves(folders: dict[str, Path], budgets: Sequence[int], tokenizer: Path | None = None) -> Budgets:
@@ -68,7 +108,10 @@ def budget_curves(folders: dict[str, Path], budgets: Sequence[int], tokenizer: P
                 "budget above that"
             )
     cuts = {label: cut_of(tokenizer or Path(read_settings(folder).model.folder)) for label, folder in folders.items()}
-    return {task: _of_task(task, folders, cuts, budgets) for task in tasks}
+    curves = {task: _of_task(task, folders, cuts, budgets) for task in tasks}
+    first = read_settings(next(iter(folders.values())))
+    problems = {task: first.tasks[task].problems for task in tasks}
+    return Budgets(curves, problems, folder_notes(folders) if len(folders) > 1 else [])
 
 
 def _of_task(
@@ -153,11 +196,3 @@ def cut_of(folder: Path) -> Cut:
         return sample.response[: encoded["offset_mapping"][number - 1][1]] if number else ""
 
     return cut
-
-
-def to_json(budgets: Budgets) -> dict[str, Any]:
-    """For JSON; shares from 0 to 1."""
-    return {
-        task: {label: {str(budget): asdict(at) for budget, at in curve.items()} for label, curve in curves.items()}
-        for task, curves in budgets.items()
-    }

@@ -26,6 +26,8 @@ __all__ = ["Cell", "Run", "Table", "UserError", "format_table", "read_run", "rea
 
 PAGE = "index.html"
 OVERVIEW = "overview"
+#: Not as `pacs evaluate budgets` calls its own, which may be in the same folder.
+BUDGETS = "token_budgets"
 
 
 def write_report(
@@ -33,6 +35,7 @@ def write_report(
     out: Path,
     *,
     tables: Mapping[str, Table] | None = None,
+    budgets: Picture | None = None,
     title: str = "",
     each: bool = False,
     over: str = "steps",
@@ -45,6 +48,7 @@ def write_report(
         runs: folders of training runs.
         out: the folder to write to.
         tables: caption -> table, to open the page; numbers of an evaluation before and after, say.
+        budgets: what models score within budgets of tokens, to end the pictures.
         title: of the page.
         each: draw every run by itself, also those that differ only in their seeds.
         over: what is drawn over: a key of `AXES`.
@@ -69,13 +73,15 @@ def write_report(
     for panel in tqdm(panels, desc="drawing", unit=" figures", disable=None, leave=False):
         png = figures.render_png(figures.figure_of(panel, groups))
         pictures[panel.name] = Picture(png, titles[panel.name], panel.quantity, panel.reading, panel.metrics)
+    if budgets:
+        pictures[BUDGETS] = budgets
     page = build_page(groups, pictures=list(pictures.values()), tables=tables or {}, title=title)
     contents = {PAGE: page.encode()} | {f"{name}.png": picture.png for name, picture in pictures.items()}
     out.mkdir(parents=True, exist_ok=True)
     write_together(out, contents)
-    for panel in PANELS:
-        if panel.name not in pictures:
-            (out / f"{panel.name}.png").unlink(missing_ok=True)
+    for name in (*(panel.name for panel in PANELS), BUDGETS):
+        if name not in pictures:
+            (out / f"{name}.png").unlink(missing_ok=True)
     return [out / name for name in contents]
 
 

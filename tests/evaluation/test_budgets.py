@@ -65,14 +65,14 @@ def naive(tokenizer: Path, budget: int, shift: int = 0) -> float:
             ids = loaded("1+" * shift + response_of(problem, index), add_special_tokens=False)["input_ids"]
             boxed = re.search(r"\\boxed\{(\d+)\}", loaded.decode(ids[:budget]).replace(" ", ""))
             right.append(boxed is not None and boxed[1] == problem.ground_truth)
-    return sum(right) / len(right)
+    return float(sum(right) / len(right))
 
 
 def test_each_budget_counts_the_answers_that_are_written_by_then(tmp_path: Path, tokenizer: Path) -> None:
     write(tmp_path / "one", tokenizer)
     write(tmp_path / "later", tokenizer, shift=6)
     budgets = [8, 16, 24, 40, LIMIT]
-    found = budget_curves({"one": tmp_path / "one", "later": tmp_path / "later"}, budgets)[TASK]
+    found = budget_curves({"one": tmp_path / "one", "later": tmp_path / "later"}, budgets).curves[TASK]
     shares = []
     for budget in budgets:
         one, later = found["one"][budget], found["later"][budget]
@@ -132,7 +132,7 @@ def test_what_the_evaluation_itself_cut_off_is_cut_at_its_own_limit_too(tmp_path
             store.add(sample)
             store.add_grade(grade(problem, sample, settings.verifiers))
     store.close()
-    found = budget_curves({"one": tmp_path}, [16, LIMIT])[TASK]["one"]
+    found = budget_curves({"one": tmp_path}, [16, LIMIT]).curves[TASK]["one"]
     assert [found[budget].cut for budget in (16, LIMIT)] == [0.25, 0.25]
     assert [found[budget].tokens for budget in (16, LIMIT)] == [(16 + 3 * 9) / 4, (LIMIT + 3 * 9) / 4]
 
@@ -153,13 +153,48 @@ def test_the_command_writes_a_page_numbers_and_a_picture(
     assert "| later − one" in page
     assert "Not everything" not in page
     numbers = json.loads((tmp_path / "out" / "budgets.json").read_text())
-    assert list(numbers[TASK]["one"]) == ["4", "8", "16", "32", "64"]
-    assert numbers[TASK]["one"]["64"]["accuracy"]["mean"] == 0.75
+    curve = numbers["curves"][TASK]["one"]
+    assert list(curve) == ["4", "8", "16", "32", "64"]
+    assert curve["64"]["accuracy"]["mean"] == 0.75
     picture = tmp_path / "out" / "budgets.png"
     with picture.open("rb") as before:
         assert before.read().startswith(b"\x89PNG")
         assert run(tmp_path / "one", tmp_path / "later", "--out", tmp_path / "out") == 0
         assert picture.stat().st_ino != os.fstat(before.fileno()).st_ino, "the old one was written over"
+
+
+def report(*words: Any) -> int:
+    return cli.main(["report", *map(str, words)])
+
+
+def test_a_report_shows_the_curves_and_the_tables(
+    tmp_path: Path, tokenizer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "one", tokenizer)
+    write(tmp_path / "later", tokenizer, shift=6)
+    settings = read_settings(tmp_path / "later")
+    replace(settings, sampling=replace(settings.sampling, temperature=1.0)).write(tmp_path / "later")
+    budgets, training, out = tmp_path / "budgets", tmp_path / "training", tmp_path / "report"
+    assert run(tmp_path / "one", tmp_path / "later", "--budgets", 16, 40, "--out", budgets) == 0
+    training.mkdir()
+    (training / "metrics.jsonl").write_text('{"step": 1, "critic/score/mean": 0.5}\n{"step": 2, "actor/entropy": 1}\n')
+    capsys.readouterr()
+    assert report(training, "--budgets", budgets, "--out", out) == 0
+    assert str(out / "token_budgets.png") in capsys.readouterr().out.splitlines()
+    assert (out / "token_budgets.png").read_bytes() == (budgets / "budgets.png").read_bytes()
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", (out / "index.html").read_text(encoding="utf-8")))
+    assert re.search(rf"{TASK} \(3 problems\), pass@1 by budget of tokens 16 40 one ", text)
+    for label, shift in (("one", 0), ("later", 6)):
+        rights = [f"{100 * naive(tokenizer, budget, shift):.2f}" for budget in (16, 40)]
+        assert re.search(rf" {label} {rights[0]} \[[^]]*\] {rights[1]} \[[^]]*\] ", text), (label, rights)
+    assert " later − one " in text
+    assert "same: sampling.temperature differs: 0.6 (one), 1.0 (later)." in text
+    # Another report in its place is without them; what was made elsewhere stays.
+    assert report(training, "--out", out) == 0
+    assert not (out / "token_budgets.png").exists()
+    assert "budget of tokens" not in (out / "index.html").read_text(encoding="utf-8")
+    assert report(training, "--out", budgets) == 0
+    assert (budgets / "budgets.png").exists()
 
 
 def test_samples_that_were_drawn_otherwise_are_said_so(

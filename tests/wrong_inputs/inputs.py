@@ -146,6 +146,8 @@ def write_sources(folder: Path) -> None:
         "one.json": "{}",
         "seed_3/result.json": '{"seed": 3}',
         "there.md": "mine",
+        "broken_budgets/budgets.json": '{"curves": {}, "problems": ',
+        "no_budgets/budgets.json": '{"curves": {}, "problems": {}, "notes": []}',
         "configs/broken.yaml": "defaults: [",
     }
     for name, text in texts.items():
