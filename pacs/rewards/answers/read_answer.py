@@ -25,6 +25,8 @@ _NEEDLESS_SPACE = re.compile(r"(?<![a-zA-Z\d,]) | (?![a-zA-Z\d])|(?<=,) (?!\d{3}
 
 #: Letters of choices: A, (C) and (E).
 _LETTERS = re.compile(r"\(?[A-Z]\)?((\s*,\s*(and\s+)?|\s+and\s+)\(?[A-Z]\)?)+")
+#: No sum and no quotient: as one, 2024-01-02 would be 2024-02-01.
+_DATE = re.compile(r"\d{4}-\d\d?-\d\d?|\d\d?/\d\d?/\d{4}")
 
 
 @lru_cache(maxsize=2**14)
@@ -39,7 +41,7 @@ def read(text: str) -> types.Answer:
         TooMuch: If it is too long, too deep, or a number in it is too large.
     """
     text = with_primes(without_domain(with_signs(with_modulus(plain(text)))))
-    if are_words(text):
+    if are_words(text) or _DATE.fullmatch(text):
         return words(text)
     try:
         return _read(tokenize(with_commands(text)))
