@@ -94,10 +94,12 @@ def _written(value: Any) -> str:
     """A value as text, a whole number that is stored as a float without its ".0"; "" of what says that there is none.
 
     Raises:
-        Dropped: If it is an object.
+        Dropped: If it is an object, or bytes that are no text.
     """
     if isinstance(value, dict):
         raise Dropped(OBJECT)
+    if isinstance(value, bytes):
+        raise Dropped("the answer is bytes that are not UTF-8")
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""
     return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()

@@ -1,5 +1,6 @@
 """The rows of a source, most streamed by `datasets`, and what goes wrong there as one line each."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -76,7 +77,10 @@ def file_rows(file: Path) -> Iterator[Row]:
 
 
 def _parquet_rows(file: Path) -> Iterator[Row]:
-    """As `datasets` gives them, but numbers of 32 or 16 bits as they are written, and not as 64 bits have them."""
+    """As `datasets` gives them, but numbers of 32 or 16 bits as they are written, and not as 64 bits have them.
+
+    Bytes that are UTF-8 are text: some writers leave the type of texts out.
+    """
     import numpy as np
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -90,8 +94,14 @@ def _parquet_rows(file: Path) -> Iterator[Row]:
             return {field.name: as_written(value.get(field.name), field.type) for field in kind}
         if isinstance(value, list) and hasattr(kind, "value_type"):
             return [as_written(each, kind.value_type) for each in value]
+        if isinstance(value, bytes):
+            with contextlib.suppress(UnicodeDecodeError):
+                return value.decode()
         return value
 
+    with contextlib.suppress(pa.ArrowException, OSError):  # explained below
+        if pq.read_metadata(file).num_rows == 0:  # `datasets` cannot read it
+            return
     kinds: dict[str, pa.DataType] = {}
     for row in _stream(file, "parquet", data_files=[str(file)], split="train"):
         # Not before: what is wrong with a file is explained there.

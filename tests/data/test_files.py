@@ -163,3 +163,22 @@ def test_numbers_of_parquet_are_those_that_were_written_with_few_bits(tmp_path: 
         assert [math_gold(row["answer"]) for row in rows] == expected
         assert [math_gold(row["row"]["given"][0]["value"]) for row in rows] == expected
         assert [math_gold(row["other"]) for row in rows] == [""] * 5
+
+
+def test_bytes_of_parquet_are_the_text_that_they_hold(tmp_path: Path, run: Run) -> None:
+    """Some writers leave the type of texts out. What is no text is dropped, and is never the text `b'...'`."""
+    texts, not_utf8 = ["Half of one?", "Twice one?"], b"\xff\xfe5"
+    columns = {"problem": [text.encode() for text in texts], "answer": ["½".encode(), not_utf8]}
+    pq.write_table(pa.table(columns), tmp_path / "a.parquet")
+    status, out, _ = run("prepare", tmp_path / "a.parquet", "--verifier", "exact_match", "--out", tmp_path / "out")
+    assert status == 0
+    assert "1 the answer is bytes that are not UTF-8" in out
+    (kept,) = problems(tmp_path / "out" / "train.parquet")
+    assert kept["reward_model"]["ground_truth"] == "½"
+    assert kept["prompt"][0]["content"].startswith(texts[0])
+
+
+def test_a_parquet_file_without_rows_has_none(tmp_path: Path) -> None:
+    """As files of other kinds, and not an error of `datasets`."""
+    pq.write_table(pa.table({"problem": pa.array([], pa.string())}), tmp_path / "a.parquet")
+    assert list(file_rows(tmp_path / "a.parquet")) == []
