@@ -42,7 +42,7 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 from benchmarks.step.arguments import ATTENTION, ATTENTION_HELP, HEAD_HELP, HEADS, choose_layout
 from benchmarks.step.child import ON_CPU, one_rank, run_child
 from benchmarks.step.model import describe_machine, save_model
-from benchmarks.step.report import measured_bars, report
+from benchmarks.step.report import measured_bars, report, timing_table
 from benchmarks.step.rollouts import Rollouts, random_rollouts
 from benchmarks.step.settings import SHAPES, Settings
 
@@ -65,7 +65,8 @@ def run(settings: Settings, folder: Path, *, generation: bool) -> dict[str, Any]
 
     print("timing", flush=True)
     run_child("timing", [str(folder)], env | one_rank(), folder / "timing.log")
-    print("memory", flush=True)
+    timing = json.loads((folder / "timing.json").read_text())
+    print(f"\n{timing_table(timing)}\n\nmemory", flush=True)
     memory: dict[str, Any] = {}
     for name in ("GRPO", "PPO", "PACS"):
         run_child("memory", [str(folder), name], env | one_rank() | RETURN_MEMORY, folder / f"memory_{name}.log")
@@ -76,7 +77,7 @@ def run(settings: Settings, folder: Path, *, generation: bool) -> dict[str, Any]
         "parameters": parameters,
         "response_tokens": {"total": sum(lengths), "median": statistics.median(lengths), "longest": max(lengths)},
         "generation": json.loads((folder / "generation.json").read_text()) if generation else None,
-        "timing": json.loads((folder / "timing.json").read_text()),
+        "timing": timing,
         "memory": memory,
     }
 
