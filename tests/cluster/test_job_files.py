@@ -13,6 +13,8 @@ from pacs.composing import compose_run
 
 SCRIPTS = Path(__file__).parents[2] / "scripts"
 SKYPILOT = "skypilot==0.14.1"
+#: It has Kubernetes's own schemas; KubeRay's is in no package.
+KUBERNETES = "kubernetes-validate==1.37.0"
 
 
 def read(name: str) -> dict[str, Any]:
@@ -76,12 +78,38 @@ def test_skypilot_s_task_starts_a_run_of_its_own_size() -> None:
     assert (list(task["volumes"]), "file_mounts" in task) == (["/shared"], False)
 
 
+def installed(requirement: str, folder: Path) -> Path:
+    """The programs of a package, in an environment of its own."""
+    subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+    subprocess.run([folder / "bin/pip", "install", "--quiet", requirement], check=True)
+    return folder / "bin"
+
+
+@pytest.mark.long
+def test_the_pods_of_kuberay_s_job_are_kubernetes_s(tmp_path: Path) -> None:
+    """Each field of a pod is one that Kubernetes knows, of its type; a field that is misspelt is not."""
+    cluster = read("kuberay")["spec"]["rayClusterSpec"]
+    files = []
+    for name, group in {"head": cluster["headGroupSpec"], "worker": cluster["workerGroupSpecs"][0]}.items():
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, **group["template"]}
+        files.append(tmp_path / f"{name}.yaml")
+        files[-1].write_text(yaml.safe_dump(pod))
+    misspelt = files[-1].read_text().replace("volumeMounts:", "volumeMount:")
+    (tmp_path / "misspelt.yaml").write_text(misspelt)
+    program = installed(KUBERNETES, tmp_path / "env") / "kubernetes-validate"
+    subprocess.run([program, "--strict", *files], check=True)
+    refused = subprocess.run(
+        [program, "--strict", tmp_path / "misspelt.yaml"], text=True, capture_output=True, check=False
+    )
+    assert refused.returncode != 0
+    assert "'volumeMount' was unexpected" in refused.stdout + refused.stderr
+
+
 @pytest.mark.long
 def test_skypilot_reads_its_task(tmp_path: Path) -> None:
-    subprocess.run([sys.executable, "-m", "venv", tmp_path / "env"], check=True)
-    subprocess.run([tmp_path / "env/bin/pip", "install", "--quiet", SKYPILOT], check=True)
+    programs = installed(SKYPILOT, tmp_path / "env")
     code = f"import sky; task = sky.Task.from_yaml({str(SCRIPTS / 'sky/train.yaml')!r}); print(task.num_nodes)"
     done = subprocess.run(
-        [tmp_path / "env/bin/python", "-c", code], cwd=SCRIPTS.parent, text=True, capture_output=True, check=True
+        [programs / "python", "-c", code], cwd=SCRIPTS.parent, text=True, capture_output=True, check=True
     )
     assert done.stdout.split()[-1] == "2"
