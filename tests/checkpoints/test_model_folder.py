@@ -51,12 +51,12 @@ DAMAGES: dict[str, tuple[Callable[[Path], object], str]] = {
     "no tokenizer": (lambda m: (m / "tokenizer.json").unlink(), "has no tokenizer"),
     "no chat template": (without_template, "has no chat template"),
     "no weights": (lambda m: (m / "model.safetensors").unlink(), "has no weights"),
-    "empty weights": (lambda m: truncate(m / "model.safetensors", 0), "its header does not fit its 0 bytes"),
+    "empty weights": (lambda m: truncate(m / "model.safetensors", 0), "header too small"),
     "half the weights": (
         lambda m: truncate(m / "model.safetensors", 100_000),
-        "has 100,000 bytes, and its header says",
+        "file not fully covered",
     ),
-    "weights that are none": (lambda m: (m / "model.safetensors").write_bytes(b"x" * 99), "its header does not fit"),
+    "weights that are none": (lambda m: (m / "model.safetensors").write_bytes(b"x" * 99), "header too large"),
     "a shard that is missing": (indexed, "lacks 1 of the 2 files that model.safetensors.index.json lists"),
 }
 
