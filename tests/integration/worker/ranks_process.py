@@ -1,4 +1,4 @@
-"""One rank of the worker, started by test_ranks.py as a real process: what the pass of log pi_old gives."""
+"""One rank of the worker, started by test_effective_ranks.py as a real process: what the pass of log pi_old gives."""
 
 import os
 
