@@ -87,6 +87,8 @@ OF_THE_MACHINE = ("num_cpus", "num_gpus", "object_store_memory", "resources")
 
 #: vLLM compiles the model at every start where this is 1, and else takes what it has compiled before.
 COMPILE_CACHE_OFF = "VLLM_DISABLE_COMPILE_CACHE"
+#: Where; by default all runs of a user share it, so that a new run finds what another has compiled.
+CACHE_ROOT = "VLLM_CACHE_ROOT"
 #: What every worker process of Ray's calls first.
 WORKERS_FIRST = "ray_kwargs.ray_init.runtime_env.worker_process_setup_hook"
 #: Ours of it, by its name, which every node imports.
@@ -151,6 +153,8 @@ def environment(config: DictConfig) -> dict[str, str]:
         variables[PLATFORM_VARIABLE] = "cpu"
     # verl switches it off, since several engines once wrote into each other's files; torch 2.10 writes them atomically.
     # An empty one vLLM cannot read.
+    if root := os.environ.get(CACHE_ROOT):
+        variables[CACHE_ROOT] = root
     variables[COMPILE_CACHE_OFF] = os.environ.get(COMPILE_CACHE_OFF) or "0"
     configured = OmegaConf.select(config, "ray_kwargs.ray_init.runtime_env.env_vars") or {}
     return variables | {str(key): str(value) for key, value in configured.items()}

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pacs.base.redaction import redact, redacted
+from pacs.integration.patches.compile_cache import COMPILE_CACHE
 from pacs.integration.patches.cpu_patches import VERL_ON_CPU, VLLM_ON_CPU, install_distribution_alias
 from pacs.integration.patches.engine_stages import STAGES
 from pacs.integration.patches.patch import Function, Patch, patches, wrap
@@ -240,5 +241,5 @@ def install_for_verl(*, cpu: bool) -> None:
 
 def install_for_vllm(*, cpu: bool) -> None:
     """Patch vLLM: in a run, and for the CPU stack; called in every vLLM process."""
-    for patch in [*([*VLLM, *STAGES] if RUN_DIR in os.environ else ()), *(VLLM_ON_CPU if cpu else ())]:
+    for patch in [*COMPILE_CACHE, *([*VLLM, *STAGES] if RUN_DIR in os.environ else ()), *(VLLM_ON_CPU if cpu else ())]:
         patch.install()
