@@ -17,6 +17,9 @@ from pacs.integration.patches.patch import Function, Patch, patches
 #: How the classes of the modules end that are compiled, by whatever family they are.
 CLASSES = ("RMSNorm", "MLP")
 ROTARY = "apply_rotary_pos_emb"
+#: Graphs of a function that torch may make. Beyond its own limit of 8 it would go on without compiling, and norms need
+#: 12: those of layers and of heads, with and without gradient, and in the layouts of the probe.
+GRAPHS = 64
 
 _PATCHES: list[Patch] = []
 
@@ -34,6 +37,7 @@ def small_kernels_are_compiled(original: Function, model: Any, *args: Any, **opt
 
 def compile_small_kernels(model: Any) -> Callable[[], None]:
     """Compile them in the classes of the model's parts, for all models of these; returns what undoes that."""
+    torch._dynamo.config.recompile_limit = max(GRAPHS, torch._dynamo.config.recompile_limit)
     owners = {type(part) for part in model.modules() if type(part).__name__.endswith(CLASSES)}
     families = {sys.modules[owner.__module__] for owner in owners}
     places: list[tuple[Any, str]] = [(owner, "forward") for owner in owners]
