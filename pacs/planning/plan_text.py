@@ -124,7 +124,7 @@ def training_line(plan: Plan) -> str:
         if parts := [part for part, away in state.items() if away is offloaded]:
             said.append(f"offload {why.format(' and '.join(parts))}")
     setting = f"{names.EXTERNAL_LIBRARY}={names.COMPILED_KERNELS}"
-    compiled = "small kernels compiled: in bf16 they round less often (what it saves was not measured, and not counted)"
+    compiled = "small kernels compiled: in bf16 they round otherwise (what it saves was not measured, and not counted)"
     left = f"small kernels not compiled: in bf16 it would change rounding ({setting} compiles them)"
     said.append(compiled if policy.compiled else left)
     return f"Training: {'; '.join(said)}."

@@ -9,6 +9,7 @@ from typing import Any
 
 import ray
 from omegaconf import DictConfig
+from verl.utils.debug import marked_timer
 
 from pacs.base.run_folder import RunFolder
 from pacs.checkpoints.folder import Checkpoint
@@ -81,10 +82,9 @@ class SynchronousTrainer(EnginesPlaced):
     def trainer_mode(self, registered_name: str) -> None:
         """verl sets the registered name; it stays in the config."""
 
-    # verl makes its Tracking inside fit(); the run's own log joins it there.
     @property
     def logger(self) -> Any:
-        """verl's Tracking."""
+        """verl's Tracking, which it makes inside fit(); the run's own log joins it there."""
         return self._logger
 
     @logger.setter
@@ -138,9 +138,9 @@ class SynchronousTrainer(EnginesPlaced):
         self.phases.begin_steps()
 
     def prepare_step(self) -> dict[str, Any]:
-        """Hand out the step's prompts; with partial rollouts as many as the queue lacks."""
-        metrics: dict[str, Any] = super().prepare_step() if self.partial is None else self.partial.hand_out()
-        return metrics
+        """Hand out the step's prompts; the first wait for the agent loops' processes, which verl starts last."""
+        with marked_timer("prepare", self.timing_raw):
+            return dict(super().prepare_step() if self.partial is None else self.partial.hand_out())
 
     def _next_train_batch(self, num_prompts: int | None = None) -> Any:
         """verl's batch, numbered: rows can then be arranged alike in every run."""

@@ -117,6 +117,7 @@ class World:
     def step(self, number: int) -> tuple[list[int], dict[str, Any]]:
         """The prompts that a step trains on, in their order, and its metrics."""
         self.trainer.global_steps = number
+        self.trainer.timing_raw = {}  # verl's loop makes one for each step
         self.trainer.prepare_step()
         batch, metrics = self.trainer.replay_buffer.sample(number, "train", WANTED)
         batch.reorder(sorted(range(len(batch)), key=lambda row: int(batch.keys[row].split("_")[0].split("-")[1])))

@@ -7,6 +7,7 @@ drawn anew in every world; what is asked of a world holds in all of them.
 import copy
 import math
 import random
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -116,6 +117,7 @@ class World:
     def step(self, number: int) -> tuple[list[str], dict[str, Any]]:
         """The prompts that a step trains on, and its metrics; their rows stay in the queue, as in verl's step."""
         self.trainer.global_steps = number
+        self.trainer.timing_raw = {}  # verl's loop makes one for each step
         self.trainer.prepare_step()
         batch, metrics = self.trainer.replay_buffer.sample(number, "train", PROMPTS)
         uids = [key.split("_")[0] for key in batch.keys]
@@ -133,6 +135,19 @@ class World:
 
 def trainers(tmp_path: Path, algorithm: str, *settings: str) -> Any:
     return make_trainer(tmp_path, *SIZES, *settings) if algorithm == "pacs" else baseline(algorithm, *SIZES, *settings)
+
+
+@pytest.mark.parametrize("ahead", ["null", "0.5"])
+def test_the_wait_for_agent_loops_that_start_is_timed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ahead: str
+) -> None:
+    """verl hands out prompts by a call that returns when every agent loop's process has taken its part."""
+    made = trainers(tmp_path, "pacs", f"run.rollouts.partial.ahead={ahead}")
+    World(made, monkeypatch, seed=0)
+    made.agent_loop_manager = SimpleNamespace(generate_sequences=lambda batch: time.sleep(0.1))
+    made.global_steps, made.timing_raw = 1, {}
+    made.prepare_step()
+    assert made.timing_raw["prepare"] >= 0.1
 
 
 @pytest.mark.parametrize("algorithm", ["pacs", "grpo"])
