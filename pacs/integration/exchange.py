@@ -18,10 +18,10 @@ PREFIX = "pacs_"
 REFERENCE = "ref_log_prob"
 #: log pi of each response token as vLLM gave it (jagged); verl's name.
 ROLLOUT = "rollout_log_probs"
-#: `prefix_ranks` of each response's hidden states in the output of verl's pass of log pi_old, jagged over prompt and
-#: response like verl's log-probabilities there.
+# Of each token, in the output of verl's pass of log pi_old; jagged over prompt and response, as its log-probabilities.
+#: `prefix_ranks` of the response's hidden states.
 RANKS = "effective_rank"
-#: There too, and jagged likewise: sum_k pi_k^2 (ln pi_k + H) over the vocabulary, of each token.
+#: sum_k pi_k^2 (ln pi_k + H) over the vocabulary.
 SLOPES = "mean_entropy_slope"
 #: (B, C), `row_columns`: what is known of each row before the gradient pass of `cached`, written by the worker.
 SCORED = f"{PREFIX}scored"
@@ -30,27 +30,28 @@ SCORED = f"{PREFIX}scored"
 TABLES = f"{PREFIX}tables"
 #: (B,) bool, the row is the same as one before it in its micro-batch, whose pass through the model it shares.
 MERGED = f"{PREFIX}merged"
-#: Among the agent loop's extra fields of a response: a number that is the same for the same tokens.
+# Of a response, among the agent loop's extra fields.
+#: A number that is the same for the same tokens.
 FINGERPRINT = f"{PREFIX}fingerprint"
-#: Likewise, of a response of several turns: `pacs.metrics.turns.Turns` as a dict.
+#: `pacs.metrics.turns.Turns` as a dict, where there are several turns.
 TURNS = f"{PREFIX}turns"
-#: Likewise, of a response that was tried again: how many `retries` there were, whether one was right and is trained in
-#: its place (`rescued`), and the `tokens` of the other tries.
+#: Where it was tried again: how many `retries` there were, whether one was right and is trained in its place
+#: (`rescued`), and the `tokens` of the other tries.
 GUIDED = f"{PREFIX}guided"
-#: Among them: tokens that the policy wrote, and that carry no gradient.
+#: Tokens that the policy wrote and that have no gradient.
 MASKED = f"{PREFIX}masked"
-#: Among them of a response that ends in the reference answer in place of its own: the places of the first token of
-#: that, and behind its last.
+#: Where it ends in the reference answer and not in its own: the places of that answer's first token, and behind its
+#: last.
 REFERENCE_SPAN = f"{PREFIX}reference_span"
-#: The same: how many steps a response has, tokens of completions that were sampled for their values, tokens of the
-#: prompts that they were sampled for, and those of them that the engine had in its cache.
+#: How many steps it has (VinePPO), tokens of the completions that were sampled for their values, tokens of the prompts
+#: that these were sampled for, and those of them that the engine had in its cache.
 VINE_COLUMNS = tuple(f"{PREFIX}vine_{name}" for name in ("steps", "tokens", "prefixes", "cached"))
-#: The same, of a run with a critic that writes text: `critic_rollouts.Traces` as a dict.
+#: `critic_rollouts.Traces` as a dict, in a run with a critic that writes text.
 CRITIC_TRACES = f"{PREFIX}critic_traces"
-#: A prompt's field in a run with seeded or partial rollouts: how often it was drawn before in its step, or
-#: in its validation.
+# Of a prompt, among its fields.
+#: How often it was drawn before in its step or validation, in a run with seeded or partial rollouts.
 REPEAT = f"{PREFIX}repeat"
-#: A prompt's field in a run with such a critic: the pass rate that the critic is told in this step.
+#: The pass rate that a critic that writes text is told in this step.
 SUCCESS_RATE = f"{PREFIX}success_rate"
 
 
