@@ -22,21 +22,21 @@ AHEAD = "run.rollouts.partial.ahead"
 HEAD = """\
 ## The plan of the paper's runs
 
-`python -m tests.planning.page` prints these estimates, which assume response lengths. Each phase fits. Hours are for
-the paper's 120 steps (4B) and 320 (8B).
+`python -m tests.planning.page` prints these estimates, which assume response lengths. Each phase
+fits. Hours are for the paper's 120 steps (4B) and 320 (8B).
 """
 MEASURED_HEAD = """\
 ### Measured rates
 
-Measured on one GPU. For generation, tokens/s counts generated tokens; for passes and updates it also counts prompts.
-For the same GPU and a model of 2/3 to 1.5 times the size, a plan scales the formulas' times by the mean measured ratio.
-Add measurements to `pacs/planning/measured.py`.
+Measured on one GPU. For generation, tokens/s counts generated tokens; for passes and updates it
+also counts prompts. For the same GPU and a model of 2/3 to 1.5 times the size, a plan scales the
+formulas' times by the mean measured ratio. Add measurements to `pacs/planning/measured.py`.
 """
 ASSUMED = """\
 ## What is assumed
 
-The names are those in `pacs/planning/assumptions.py`. `hardware=` selects the GPU. GPU numbers are from NVIDIA's data
-sheets, except memory, which is what torch reports.
+The names are those in `pacs/planning/assumptions.py`. `hardware=` selects the GPU. GPU numbers are
+from NVIDIA's data sheets, except memory, which is what torch reports.
 """
 
 
