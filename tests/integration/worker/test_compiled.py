@@ -1,6 +1,7 @@
 """Compiled kernels in verl's real worker and FSDP2 engine, with layers calculated again: the gradient stays."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -25,15 +26,16 @@ def errors(folder: Path, dtype: str) -> dict[str, list[float]]:
     family, layout, temperature = cases.CASES["qwen3 packed"]
     for role, seed in (("policy", 0), ("reference", 1)):
         tiny_model(family, seed).save_pretrained(folder / family / role)
-    case = {
+    ways = {}
+    for config, split, reference in WAYS:
+        told: tuple[Any, ...] = cases.way(1, cases.METHODS[config], split, cases.GROUPS + 1)
+        ways[config, split, reference] = (*told, cases.REFERENCES[reference])
+    case: dict[str, Any] = {
         "family": family,
         "layout": layout,
         "temperature": temperature,
         "learning_rate": cases.LEARNING_RATE,
-        "ways": {
-            way: (*cases.way(1, cases.METHODS[way[0]], way[1], cases.GROUPS + 1), cases.REFERENCES[way[2]])
-            for way in WAYS
-        },
+        "ways": ways,
         "overrides": [f"{PRECISION}={dtype}", f"{names.GRADIENT_CHECKPOINTING}=true"],
     }
     compiled = case | {"overrides": [*case["overrides"], f"{names.EXTERNAL_LIBRARY}={names.COMPILED_KERNELS}"]}
