@@ -24,6 +24,9 @@ QUANTIZED_ROLLOUTS = (
     "rollout.quantization", "rollout.engine_kwargs.vllm.quantization", "rollout.engine_kwargs.vllm.kv_cache_dtype",
 )  # fmt: skip
 
+#: verl's own ways to do so, of `rollout.quantization`.
+QUANTIZATIONS = ("fp8", "torchao", "ascend")
+
 
 @spelled
 def batch_problems(config: DictConfig) -> Iterator[str]:
@@ -128,6 +131,13 @@ def engine_problems(config: DictConfig) -> Iterator[str]:
         yield (
             f"@rollout.tensor_model_parallel_size=: engines of {engine} GPUs cannot share {gpus} ranks "
             f"(trainer.n_gpus_per_node * trainer.nnodes){apart}: use a number that divides them."
+        )
+    if rollout.quantization not in (None, *QUANTIZATIONS):
+        yield f"@rollout.quantization=: verl knows {', '.join(QUANTIZATIONS)}: use one of them, or null."
+    elif rollout.quantization and OmegaConf.select(rollout, "engine_kwargs.vllm.hf_overrides"):
+        yield (
+            "@rollout.engine_kwargs.vllm.hf_overrides= would take the place of what verl tells vLLM of "
+            f"rollout.quantization={rollout.quantization}: leave out either."
         )
     # A response of several turns fits the same limits.
     context, longest = rollout.max_model_len, keys.longest_row(config)
