@@ -32,7 +32,7 @@ from pacs.runs.processes import KEEP_ENVIRONMENT, end_processes
 
 ROOT = Path(__file__).parents[1]
 #: Environment variable of all processes of a part.
-MARK = "PACS_BENCHMARK_PART"
+MARK = "BENCHMARK_PART"
 SECONDS = 480.0
 #: What is kept of a part's folder: files of these kinds, up to this size.
 KEPT, KEPT_BYTES = (".json", ".jsonl", ".yaml", ".txt", ".log"), 4 * 2**20

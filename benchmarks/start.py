@@ -56,7 +56,7 @@ TOOK = re.compile(
     r"|Initial profiling/warmup run|Graph capturing finished|init engine)\b.*?([\d.]+) (?:s|secs|seconds)\b"
 )
 #: Environment variable of all processes of a start.
-MARK = "PACS_BENCHMARK_START"
+MARK = "BENCHMARK_START"
 LIMIT = 300
 POLL_SECONDS = 0.2
 #: A settings file's worth of a run that takes seconds once it has started.

@@ -175,8 +175,8 @@ def batch_metrics(
         unfinished: B numbers, 1 where the response ended within its reasoning; None where that is not known.
         first: (B,) bool, of the first stage's responses; None without DARS: all are, and no metric of it is returned.
         told: columns of (B,) each by what the agent loops told: `turn_columns`, `guided_columns`; None: none.
-        vine: (B, 4) steps of the response, tokens of the completions that value them, tokens of the prompts that these
-            are drawn for, and those of them that the engine had in its cache; None without them.
+        vine: (B, 4) steps of the response, tokens of their completions, of the prompts of these, and of those in the
+            engine's cache; None without completions.
 
     Returns:
         Metric -> value.
@@ -188,12 +188,10 @@ def batch_metrics(
     if status is not None:
         known = [word if word in STATUSES else OTHER for word in status]
         columns |= {f"status_{kind}": torch.tensor([word == kind for word in known]) for kind in (*STATUSES, OTHER)}
-    if unfinished is not None:
-        columns["unfinished"] = torch.tensor(unfinished)
+    columns |= {} if unfinished is None else {"unfinished": torch.tensor(unfinished)}
     columns |= {} if first is None else {"further": ~first}
-    if vine is not None:
-        names = ("steps", "completion_tokens", "prefix_tokens", "cached_tokens")
-        columns |= dict(zip(names, vine.unbind(1), strict=True))
+    vine_columns = ("steps", "completion_tokens", "prefix_tokens", "cached_tokens")
+    columns |= {} if vine is None else dict(zip(vine_columns, vine.unbind(1), strict=True))
     begun = kept if first is None else kept & first
     selections = {ours.SAMPLED: torch.ones_like(kept), ours.RESPONSES: kept, ours.FIRST: begun}
     columns["duplicate"], repeated = duplicates(group, fingerprints)

@@ -17,6 +17,7 @@ from pacs.planning.timing import saved_bytes
 from pacs.planning.weight_sync import sync_bytes, weight_sync_seconds
 from pacs.planning.workload import Workload
 from pacs.verl_keys import names
+from pacs.verl_keys.workload import COMPILED_KERNELS
 
 
 def outline(config: DictConfig) -> str:
@@ -123,7 +124,7 @@ def training_line(plan: Plan) -> str:
     ):
         if parts := [part for part, away in state.items() if away is offloaded]:
             said.append(f"offload {why.format(' and '.join(parts))}")
-    setting = f"{names.EXTERNAL_LIBRARY}={names.COMPILED_KERNELS}"
+    setting = f"{names.EXTERNAL_LIBRARY}={COMPILED_KERNELS}"
     compiled = "small kernels compiled: in bf16 they round otherwise (what it saves was not measured, and not counted)"
     left = f"small kernels not compiled: in bf16 it would change rounding ({setting} compiles them)"
     said.append(compiled if policy.compiled else left)

@@ -62,9 +62,8 @@ UPDATE_TOKENS: Final = f"{_ACTOR}.ppo_max_token_len_per_gpu"
 CRITIC_UPDATE_TOKENS: Final = "critic.ppo_infer_max_token_len_per_gpu"
 FUSED_HEAD: Final = f"{_MODEL}.use_fused_kernels"
 GRADIENT_CHECKPOINTING: Final = f"{_MODEL}.enable_gradient_checkpointing"
-#: A module or a list of them, which verl imports before it builds a model; and ours that compiles small kernels.
+#: A module or a list of them, which verl imports before it builds a model.
 EXTERNAL_LIBRARY: Final = f"{_MODEL}.external_lib"
-COMPILED_KERNELS: Final = "pacs.integration.patches.compiled_kernels"
 OPTIMIZER_OFFLOAD: Final = f"{_ACTOR}.fsdp_config.optimizer_offload"
 WEIGHTS_OFFLOAD: Final = f"{_ACTOR}.fsdp_config.param_offload"
 CRITIC_OPTIMIZER_OFFLOAD: Final = "critic.fsdp.optimizer_offload"

@@ -7,8 +7,10 @@ from omegaconf import DictConfig, OmegaConf
 
 from pacs.base.errors import UserError
 from pacs.verl_keys import config as keys
-from pacs.verl_keys.names import COMPILED_KERNELS, CPU_CACHE
+from pacs.verl_keys.names import CPU_CACHE
 
+#: Of `actor_rollout_ref.model.external_lib`: our module that compiles small kernels.
+COMPILED_KERNELS = "pacs.integration.patches.compiled_kernels"
 NUMBER_BYTES = {"fp32": 4, "float32": 4, "bf16": 2, "bfloat16": 2, "fp16": 2, "float16": 2}
 
 

@@ -61,13 +61,13 @@ def record(folder: Path) -> dict[str, Any]:
         raise UserError(
             f"{folder}/support.json has no {TASK}: run `pacs support RUN --tasks {TASK}=... --out {folder}`"
         )
-    counted = found["tasks"][TASK]["right_of_k"]
+    right_of = found["tasks"][TASK]["right_of_k"]
     # Of two evaluations there are no steps: they are two draws of the start.
     steps = [
         str(policy.get("step", AGAIN if place else 0)) for place, policy in enumerate(found["settings"]["policies"])
     ]
-    right = dict(zip(steps, map(list, zip(*counted["problems"].values(), strict=True)), strict=True))
-    return {"method": method, "seed": int(seed), "samples": counted["k"], "right": right}
+    right = dict(zip(steps, map(list, zip(*right_of["problems"].values(), strict=True)), strict=True))
+    return {"method": method, "seed": int(seed), "samples": right_of["k"], "right": right}
 
 
 def read(file: Path = RECORDS) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from pacs.planning.timing import pass_flops, seconds, step_seconds
 from pacs.planning.weight_sync import sync_bytes
 from pacs.verl_keys import names
 from pacs.verl_keys.names import CPU_CACHE
+from pacs.verl_keys.workload import COMPILED_KERNELS
 from tests.planning.test_architecture import SMALL, qwen3
 
 ACTOR = "actor_rollout_ref.actor"
@@ -279,8 +280,8 @@ def test_the_plan_says_what_of_training_is_on_and_why(config: DictConfig) -> Non
 @pytest.mark.parametrize("value", ["{0}", "[a.module,{0}]"])
 def test_the_plan_says_that_small_kernels_are_compiled(config: DictConfig, value: str) -> None:
     """By the module that verl imports, which is there."""
-    assert importlib.util.find_spec(names.COMPILED_KERNELS)
-    made = plan(config, f"{names.EXTERNAL_LIBRARY}={value.format(names.COMPILED_KERNELS)}")
+    assert importlib.util.find_spec(COMPILED_KERNELS)
+    made = plan(config, f"{names.EXTERNAL_LIBRARY}={value.format(COMPILED_KERNELS)}")
     assert made.work.policy.compiled
     assert "small kernels compiled: " in training_line(made)
     assert made.seconds == plan(config).seconds

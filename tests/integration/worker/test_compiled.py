@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from pacs.verl_keys import names
+from pacs.verl_keys.workload import COMPILED_KERNELS
 from tests.integration.worker import test_worker as cases
 from tests.integration.worker.worker_case import tiny_model
 
@@ -38,7 +39,7 @@ def errors(folder: Path, dtype: str) -> dict[str, list[float]]:
         "ways": ways,
         "overrides": [f"{PRECISION}={dtype}", f"{names.GRADIENT_CHECKPOINTING}=true"],
     }
-    compiled = case | {"overrides": [*case["overrides"], f"{names.EXTERNAL_LIBRARY}={names.COMPILED_KERNELS}"]}
+    compiled = case | {"overrides": [*case["overrides"], f"{names.EXTERNAL_LIBRARY}={COMPILED_KERNELS}"]}
     torch.save({"plain": case, "compiled": compiled}, folder / "cases_1.pt")
     found = cases.run_ranks(folder, 1, process="worker.compiled_process", seconds=900)
     assert found["plain"]["graphs"] == 0 < found["compiled"]["graphs"]
