@@ -132,12 +132,13 @@ def engine_problems(config: DictConfig) -> Iterator[str]:
             f"@rollout.tensor_model_parallel_size=: engines of {engine} GPUs cannot share {gpus} ranks "
             f"(trainer.n_gpus_per_node * trainer.nnodes){apart}: use a number that divides them."
         )
-    if rollout.quantization not in (None, *QUANTIZATIONS):
+    quantization = OmegaConf.select(rollout, "quantization")
+    if quantization not in (None, *QUANTIZATIONS):
         yield f"@rollout.quantization=: verl knows {', '.join(QUANTIZATIONS)}: use one of them, or null."
-    elif rollout.quantization and OmegaConf.select(rollout, "engine_kwargs.vllm.hf_overrides"):
+    elif quantization and OmegaConf.select(rollout, "engine_kwargs.vllm.hf_overrides"):
         yield (
             "@rollout.engine_kwargs.vllm.hf_overrides= would take the place of what verl tells vLLM of "
-            f"rollout.quantization={rollout.quantization}: leave out either."
+            f"rollout.quantization={quantization}: leave out either."
         )
     # A response of several turns fits the same limits.
     context, longest = rollout.max_model_len, keys.longest_row(config)
