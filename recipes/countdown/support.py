@@ -111,11 +111,21 @@ def measured(base: Sequence[int], right: Sequence[int], samples: int, least: int
 
 
 def page(records: Sequence[Mapping[str, Any]]) -> str:
-    """The page as Markdown, from records of equal samples, problems and steps."""
+    """The page as Markdown, from records of equal steps.
+
+    Raises:
+        UserError: they differ in their numbers of samples or problems.
+    """
     runs: dict[str, dict[int, Mapping[str, Any]]] = {}
     for one in records:
         runs.setdefault(one["method"], {})[one["seed"]] = one
     samples, problems = records[0]["samples"], len(records[0]["right"]["0"])
+    for one in records:
+        if (one["samples"], len(one["right"]["0"])) != (samples, problems):
+            raise UserError(
+                f"{one['method']}-{one['seed']} has {one['samples']} samples of {len(one['right']['0'])} problems, and "
+                f"others {samples} of {problems}: give runs with as many"
+            )
     parts = [HEAD.format(problems=problems, samples=samples, seeds=len(runs["pacs"]))]
     for least in RIGHT:
         parts += [f"## Solved: at least {least} of {samples} samples right", *_tables(least, runs)]

@@ -66,6 +66,12 @@ def test_a_folder_that_names_no_run_is_refused(tmp_path: Path) -> None:
         support.record(tmp_path / "pacs-0")
 
 
+def test_runs_with_other_samples_share_no_page() -> None:
+    first, *others = support.read()
+    with pytest.raises(UserError, match="has 16 samples of 128 problems, and others 64 of 128"):
+        support.page([first, *others, first | {"seed": 9, "samples": 16}])
+
+
 def test_the_page_is_that_of_the_records() -> None:
     assert support.PAGE.read_text(encoding="utf-8") == support.page(support.read()), (
         "run `python -m recipes.countdown.support`"
